@@ -1,0 +1,20 @@
+from approvals.models.decision import Decision, Grant
+from approvals.models.policy import Policy, PolicyRevision
+from approvals.models.queue import Queue, QueueGroupPermission, QueueUserPermission
+from approvals.models.request import Pause, Request, Revision
+from approvals.models.resume import ResumeJob, VerificationReport
+
+__all__ = [
+    "Decision",
+    "Grant",
+    "Pause",
+    "Policy",
+    "PolicyRevision",
+    "Queue",
+    "QueueGroupPermission",
+    "QueueUserPermission",
+    "Request",
+    "ResumeJob",
+    "Revision",
+    "VerificationReport",
+]

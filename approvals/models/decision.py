@@ -1,0 +1,96 @@
+"""What people answered, and the single-use authority that follows."""
+
+from django.db import models
+
+from approvals.models.request import Request, Revision
+from tenants.models import Member, TenantForeignKey, TenantModel
+
+VERDICTS = ["approve", "edit", "reject", "respond", "request_changes"]
+
+
+class Decision(TenantModel):
+    """One person's answer to one revision; without a member, a policy's.
+
+    Dismissed decisions stay, with the reason, and count no more.
+    """
+
+    class Verdict(models.TextChoices):
+        APPROVE = "approve"
+        EDIT = "edit"
+        REJECT = "reject"
+        RESPOND = "respond"
+        REQUEST_CHANGES = "request_changes"
+
+    request = TenantForeignKey(Request, db_index=False)
+    revision = TenantForeignKey(Revision, db_index=False)
+    member = TenantForeignKey(Member, null=True)
+    verdict = models.CharField(max_length=16, choices=Verdict)
+    digest = models.BinaryField(max_length=32)
+    reason = models.TextField(blank=True)
+    response = models.JSONField(null=True)
+    waived_solo = models.BooleanField(default=False)
+    authentication = models.JSONField(default=dict)
+    dismissed_at = models.DateTimeField(null=True)
+    dismissed_reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant", "revision", "member"],
+                name="decision_once_per_person",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(verdict__in=VERDICTS),
+                name="decision_verdict_known",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["tenant", "request"], name="decision_of_request")
+        ]
+
+
+class Grant(TenantModel):
+    """The single-use authority to carry out one revision."""
+
+    class State(models.TextChoices):
+        LIVE = "live"
+        CONSUMED = "consumed"
+        REVOKED = "revoked"
+        LAPSED = "lapsed"
+
+    request = TenantForeignKey(Request, db_index=False)
+    revision = TenantForeignKey(Revision, db_index=False)
+    digest = models.BinaryField(max_length=32)
+    state = models.CharField(max_length=8, choices=State, default=State.LIVE)
+    not_before = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    due_at = models.DateTimeField(null=True)  # expires_at while live
+    ended_at = models.DateTimeField(null=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant", "revision"], name="grant_once_per_revision"
+            ),
+            models.UniqueConstraint(
+                fields=["tenant", "request"],
+                condition=models.Q(state="live"),
+                name="grant_one_live_per_request",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=["live", "consumed", "revoked", "lapsed"]),
+                name="grant_state_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(expires_at__gt=models.F("not_before")),
+                name="grant_can_be_used",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at"],
+                condition=models.Q(due_at__isnull=False),
+                name="grant_due",
+            )
+        ]

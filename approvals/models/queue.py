@@ -1,0 +1,62 @@
+"""Where reviewers see requests, and who may do what there."""
+
+from typing import Any
+
+from django.db import models
+from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
+
+from kernel.ids import new_id
+from tenants.models import Tenant, TenantModel
+
+
+class Queue(TenantModel):
+    """A place for requests. Its object permissions are what reviewers hold."""
+
+    slug = models.SlugField(max_length=63)
+    name = models.CharField(max_length=100)
+    default = models.BooleanField(default=False)
+
+    class Meta:
+        default_permissions = ()
+        permissions = [
+            ("view", "Sees the queue and the sessions behind its requests"),
+            ("decide", "Decides on its requests"),
+            ("edit_arguments", "Edits arguments before deciding"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant", "slug"], name="queue_slug_per_tenant"
+            ),
+            models.UniqueConstraint(
+                fields=["tenant"],
+                condition=models.Q(default=True),
+                name="queue_one_default",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class OfTenant(models.Model):
+    """Ties a permission row to its queue's tenant, so that it can be protected."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = models.ForeignKey(
+        Tenant, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **options: Any) -> None:
+        self.tenant_id = self.content_object.tenant_id  # type: ignore[attr-defined]
+        super().save(*args, **options)
+
+
+class QueueUserPermission(OfTenant, UserObjectPermissionBase):
+    content_object = models.ForeignKey(Queue, on_delete=models.CASCADE)
+
+
+class QueueGroupPermission(OfTenant, GroupObjectPermissionBase):
+    content_object = models.ForeignKey(Queue, on_delete=models.CASCADE)

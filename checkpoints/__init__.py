@@ -1,0 +1,1 @@
+"""Where a run stopped, what it can do and what it touched."""

@@ -1,0 +1,1 @@
+"""Small, pure ground everything stands on: no tables, no HTTP."""

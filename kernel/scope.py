@@ -1,0 +1,29 @@
+"""The tenant scope: which tenant's rows a transaction may see at all.
+
+Row-level security compares every row with `app.tenant`. The setting is local to
+the transaction, so a pooled connection cannot carry it to the next request.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from django.db import connection, transaction
+
+
+class NestedScope(RuntimeError):
+    """A tenant transaction was opened inside another transaction."""
+
+
+@contextmanager
+def tenant_transaction(tenant_id: UUID) -> Iterator[None]:
+    """One READ COMMITTED transaction in which only `tenant_id`'s rows exist.
+
+    Never nested: a savepoint's rollback would drop the setting, and a verb that
+    does not own its commit cannot promise what it wrote.
+    """
+    if connection.in_atomic_block:
+        raise NestedScope("a tenant transaction must be the outermost one")
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('app.tenant', %s, true)", [str(tenant_id)])
+        yield

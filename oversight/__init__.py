@@ -1,0 +1,1 @@
+"""Looking at all of it: runs, their history and how they were decided."""

@@ -1,0 +1,1 @@
+"""The interaction: sessions, their items, runs, facts and transitions."""

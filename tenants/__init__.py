@@ -1,0 +1,1 @@
+"""Who may act: tenants, their people, agents and keys."""
