@@ -68,20 +68,23 @@ def is_tenant_owned(model: Any) -> bool:
     return any(field.column == "tenant_id" for field in model._meta.local_fields)
 
 
-def _grant(
-    model: type[Model], table: Table, editor: BaseDatabaseSchemaEditor
-) -> None:
+def _grant(model: type[Model], table: Table, editor: BaseDatabaseSchemaEditor) -> None:
     name = model._meta.db_table
     editor.execute(f"GRANT SELECT, INSERT ON {name} TO keyturn_app")
     if table.update is None:
         editor.execute(f"GRANT UPDATE ON {name} TO keyturn_app")
     elif table.update:
-        editor.execute(f"GRANT UPDATE ({', '.join(table.update)}) ON {name} TO keyturn_app")
+        columns = ", ".join(map(editor.quote_name, table.update))
+        editor.execute(f"GRANT UPDATE ({columns}) ON {name} TO keyturn_app")
     if table.delete:
         editor.execute(f"GRANT DELETE ON {name} TO keyturn_app")
     if table.relay:
-        editor.execute(f"GRANT SELECT (tenant_id, id, due_at) ON {name} TO keyturn_relay")
-        editor.execute(f"CREATE POLICY relay ON {name} FOR SELECT TO keyturn_relay USING (true)")
+        editor.execute(
+            f"GRANT SELECT (tenant_id, id, due_at) ON {name} TO keyturn_relay"
+        )
+        editor.execute(
+            f"CREATE POLICY relay ON {name} FOR SELECT TO keyturn_relay USING (true)"
+        )
 
 
 def _gate(model: type[Model], table: Table, editor: BaseDatabaseSchemaEditor) -> None:

@@ -98,5 +98,3 @@ class Group(TenantModel):
 
     def __str__(self) -> str:
         return self.name
-
-

@@ -29,7 +29,7 @@ FACT = (
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("agent_sessions", "0001_initial"),
+        ("agent_sessions", "0002_initial"),
         ("tenants", "0002_protect"),
     ]
 

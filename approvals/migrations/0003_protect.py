@@ -37,8 +37,8 @@ GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO keyturn_app;
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("approvals", "0001_initial"),
-        ("checkpoints", "0002_protect"),
+        ("approvals", "0002_initial"),
+        ("checkpoints", "0003_protect"),
     ]
 
     operations = [

@@ -10,8 +10,8 @@ EFFECT = ("state", "attempt", "external_id", "due_at", "ended_at")
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("checkpoints", "0001_initial"),
-        ("agent_sessions", "0002_protect"),
+        ("checkpoints", "0002_initial"),
+        ("agent_sessions", "0003_protect"),
     ]
 
     operations = [
