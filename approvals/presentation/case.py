@@ -1,0 +1,234 @@
+"""The case: one request, in the order in which it should be read."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from approvals.presentation.arguments import ArgumentNode, Money
+from approvals.presentation.desk import Desk
+from approvals.presentation.progress import Progress
+from approvals.presentation.shell import Notice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A text of ours and its address; without one it is plain text."""
+
+    text: str
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    """How many keys a request needs and how many have turned."""
+
+    turned: int
+    needed: int
+
+    @property
+    def icons(self) -> tuple[bool, ...]:
+        """One flag a key, turned ones first, while they can still be counted."""
+        return tuple(place < self.turned for place in range(min(self.needed, 5)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactAction:
+    """What is digested and runs, in full.
+
+    `arguments` is the root of `argument_tree`; `envelope` is the canonical text (JCS)
+    whose SHA-256 under "keyturn/approval/v1" is `digest` (64 hex digits); `size` is
+    in bytes of canonical arguments; `mode` is managed or agent.
+    """
+
+    tool: str
+    mode: str
+    arguments: ArgumentNode
+    target: str
+    digest: str
+    envelope: str
+    size: int
+    money: Money | None = None
+    disguised: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeRow:
+    """One value that differs from the revision before; None means it was not there."""
+
+    pointer: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What differs from an earlier revision, who caused it and why they asked."""
+
+    since: str
+    rows: tuple[ChangeRow, ...]
+    by: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyReason:
+    """A policy that asked. `sentence` is its author's, an administrator of the tenant."""
+
+    name: str
+    revision: int
+    sentence: str
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """One slot of the obligation: turned by somebody, or waiting, perhaps for you."""
+
+    label: str
+    turned_by: str = ""
+    turned_at: datetime | None = None
+    note: str = ""
+    said: str = ""
+    yours: bool = False
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RadiusRow:
+    """One figure of the blast radius. `icon` is reach, money, undo or unknown."""
+
+    icon: str
+    label: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactRow:
+    """One typed fact with its proof. `value` is its exact text."""
+
+    name: str
+    value: str
+    provenance: str
+    reference: str = ""
+    href: str = ""
+    observed_at: datetime | None = None
+
+    @property
+    def untrusted(self) -> bool:
+        """A model's inference informs; it proves nothing and grants nothing."""
+        return self.provenance == "model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreconditionRow:
+    """What must hold at the moment of the action; `holds` is None when not known yet."""
+
+    field: str
+    equals: str
+    current: str | None = None
+    max_age: timedelta | None = None
+    holds: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceRow:
+    """A tool's result, newest first. `text` is the tool's own, shown as a stranger's."""
+
+    tool: str
+    summary: str
+    at: datetime
+    source: str = ""
+    old: bool = False
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TalkRow:
+    """One item of the session. `who` is named by us; `text` is theirs.
+
+    `provenance` is user, reviewer, model, tool or system; a tool call has a `call`
+    (its name) and `text` as its short result.
+    """
+
+    at: datetime
+    provenance: str
+    who: str
+    text: str
+    call: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionRow:
+    """One person's answer to one revision. `why_not_counted` is set when it was not."""
+
+    by: str
+    verdict: str
+    at: datetime
+    revision: int
+    reason: str = ""
+    counted: bool = True
+    why_not_counted: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineEntry:
+    """One thing that happened. `text` and `note` are ours, `said` is a person's."""
+
+    at: datetime
+    icon: str
+    text: str
+    note: str = ""
+    said: str = ""
+    tone: str = ""
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseView:
+    """In the context as `case`.
+
+    `label` is the short name people say ("REQ-2291"); `title` is the agent's unless
+    `title_is_ours`; `lead` is our sentence of the consequence; `place` is "4 of 12".
+    `desk` is None when nothing can be decided any more; `progress` is None before
+    approval. `case_href` answers the fragment `case` of this very case.
+    """
+
+    id: str
+    label: str
+    title: str
+    title_is_ours: bool
+    status: str
+    risk: str
+    revision: int
+    agent: str
+    subject: str
+    asked_at: datetime
+    now: datetime
+    case_href: str
+    exact: ExactAction
+    run: Link
+    checkpoint: int
+    lead: str = ""
+    decide_by: datetime | None = None
+    use_until: datetime | None = None
+    keys: Keys | None = None
+    queue: Link | None = None
+    session: Link | None = None
+    changes: tuple[Changes, ...] = ()
+    policies: tuple[PolicyReason, ...] = ()
+    needs: tuple[Need, ...] = ()
+    radius: tuple[RadiusRow, ...] = ()
+    facts: tuple[FactRow, ...] = ()
+    preconditions: tuple[PreconditionRow, ...] = ()
+    evidence: tuple[EvidenceRow, ...] = ()
+    talk: tuple[TalkRow, ...] = ()
+    timeline: tuple[TimelineEntry, ...] = ()
+    decisions: tuple[DecisionRow, ...] = ()
+    explanation: str = ""
+    desk: Desk | None = None
+    progress: Progress | None = None
+    notice: Notice | None = None
+    place: str = ""
+    queue_href: str = ""
+    previous_href: str = ""
+    next_href: str = ""

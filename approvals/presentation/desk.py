@@ -1,0 +1,71 @@
+"""The decision bar and its sheets: five answers, each in two steps."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from approvals.presentation.edit import Control
+
+VERDICTS = ("reject", "respond", "request_changes", "edit", "approve")
+ORDINALS = ("first", "second", "third", "fourth", "fifth")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecapRow:
+    """One line that an approval repeats before it turns the key."""
+
+    label: str
+    text: str
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SheetState:
+    """A form that came back: what was typed and what is wrong with it.
+
+    `errors` maps a field's name (reason, response, digest, or a control's name) to a
+    sentence; "" holds what concerns the form as a whole.
+    """
+
+    verdict: str
+    values: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """Everything the decision bar needs.
+
+    Forms POST to `href` with: csrfmiddlewaretoken, verdict, digest, and reason or
+    response (or the names of `reply` controls). `edit_href` is a page of its own.
+    `blocked` maps a verdict to the reason why this person cannot give it now; a
+    verdict that is not in it is offered. `reason` is none, on_reject or always.
+    `turned` and `needed` count keys before this decision; `dismisses` names people
+    whose keys a reject, edit or change would dismiss.
+    """
+
+    href: str
+    edit_href: str
+    digest: str
+    agent: str
+    mode: str
+    turned: int
+    needed: int
+    recap: tuple[RecapRow, ...] = ()
+    blocked: Mapping[str, str] = field(default_factory=dict)
+    reason: str = "on_reject"
+    reauthentication: bool = False
+    dismisses: tuple[str, ...] = ()
+    reply: tuple[Control, ...] = ()
+    form: SheetState | None = None
+
+    @property
+    def last(self) -> bool:
+        """Whether this person's key would be the one that completes the obligation."""
+        return self.turned + 1 >= self.needed
+
+    @property
+    def ordinal(self) -> str:
+        """'only', 'second', … : which key this person would turn."""
+        if self.needed == 1:
+            return "only"
+        return ORDINALS[self.turned] if self.turned < len(ORDINALS) else "next"

@@ -1,0 +1,95 @@
+"""A mark is an icon and a word; its tone only repeats in colour what both said."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """`icon` names a symbol of icons.svg; `tone` is '', open, ok, warn, bad or info."""
+
+    icon: str
+    word: str
+    tone: str = ""
+
+
+REQUEST: Mapping[str, Mark] = {
+    "pending": Mark("pending", "Pending", "open"),
+    "changes_requested": Mark("changes", "Changes requested"),
+    "approved": Mark("key-turned", "Approved", "ok"),
+    "rejected": Mark("reject", "Rejected", "bad"),
+    "answered": Mark("answer", "Answered", "info"),
+    "expired": Mark("expired", "Expired"),
+    "cancelled": Mark("close", "Cancelled"),
+    "superseded": Mark("arrow", "Superseded"),
+    "consumed": Mark("pass", "Consumed", "ok"),
+    "revoked": Mark("undo", "Revoked", "bad"),
+    "lapsed": Mark("expired", "Lapsed"),
+}
+
+RUN: Mapping[str, Mark] = {
+    "running": Mark("runs", "Running", "info"),
+    "paused": Mark("pending", "Paused", "open"),
+    "resuming": Mark("refresh", "Resuming", "info"),
+    "completed": Mark("pass", "Completed", "ok"),
+    "failed": Mark("fail", "Failed", "bad"),
+    "cancelled": Mark("close", "Cancelled"),
+    "needs_attention": Mark("warn", "Needs attention", "warn"),
+}
+
+EFFECT: Mapping[str, Mark] = {
+    "intended": Mark("pending", "Intended"),
+    "started": Mark("effect", "Started", "info"),
+    "confirmed": Mark("pass", "Confirmed", "ok"),
+    "failed": Mark("fail", "Failed", "bad"),
+    "unknown": Mark("unknown", "Unknown", "warn"),
+    "absent": Mark("close", "Absent"),
+    "needs_attention": Mark("warn", "Needs attention", "warn"),
+}
+
+JOB: Mapping[str, Mark] = {
+    "queued": Mark("pending", "Queued", "open"),
+    "claimed": Mark("hand", "Claimed", "info"),
+    "done": Mark("pass", "Done", "ok"),
+    "retry": Mark("refresh", "Will retry", "warn"),
+    "dead": Mark("fail", "Dead", "bad"),
+}
+
+PROVENANCE: Mapping[str, Mark] = {
+    "user": Mark("from-user", "User"),
+    "system": Mark("from-system", "System"),
+    "tool": Mark("from-tool", "Tool"),
+    "reviewer": Mark("from-reviewer", "Reviewer"),
+    "model": Mark("from-model", "Model", "untrusted"),
+}
+
+RISK: Mapping[str, Mark] = {
+    "low": Mark("risk-low", "Low"),
+    "medium": Mark("risk-medium", "Medium"),
+    "high": Mark("risk-high", "High"),
+    "critical": Mark("risk-critical", "Critical"),
+}
+
+VERDICT: Mapping[str, Mark] = {
+    "approve": Mark("key-turned", "approved", "accent"),
+    "edit": Mark("edit", "edited the arguments"),
+    "reject": Mark("reject", "rejected", "bad"),
+    "respond": Mark("answer", "answered", "accent"),
+    "request_changes": Mark("changes", "asked for changes", "warn"),
+}
+
+KINDS: Mapping[str, Mapping[str, Mark]] = {
+    "request": REQUEST,
+    "run": RUN,
+    "effect": EFFECT,
+    "job": JOB,
+    "provenance": PROVENANCE,
+    "risk": RISK,
+    "verdict": VERDICT,
+}
+
+
+def mark(kind: str, word: str) -> Mark:
+    """The mark of a status word. An unlisted word is shown as it is, never hidden."""
+    unlisted = Mark("unknown", word.replace("_", " ").capitalize())
+    return KINDS[kind].get(word, unlisted)

@@ -1,0 +1,77 @@
+"""The frame around every page of a tenant: who is signed in, where they can go."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NavItem:
+    """One way to go. `key` is the letter after `g` (q, r); `count` is shown as it is."""
+
+    label: str
+    href: str
+    icon: str = ""
+    count: int | None = None
+    current: bool = False
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shell:
+    """In the context as `shell`; pages without one are drawn without navigation.
+
+    `views` are the queue's named selections. `live_href` is the event stream that says
+    `changed`; `switch_href` is None for people of one tenant.
+    """
+
+    tenant: str
+    person: str
+    role: str
+    home_href: str
+    sign_out_href: str
+    password_href: str
+    nav: tuple[NavItem, ...]
+    views: tuple[NavItem, ...] = ()
+    switch_href: str | None = None
+    live_href: str | None = None
+    find_href: str | None = None
+
+    @property
+    def initials(self) -> str:
+        """One or two capitals of the person's name, for the round mark beside it."""
+        names = self.person.split()
+        ends = names[:1] + names[-1:] if len(names) > 1 else names
+        return "".join(name[0] for name in ends).upper()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Empty:
+    """Why a place is empty, and one way on."""
+
+    title: str
+    sentence: str
+    icon: str = "key-turned"
+    label: str = ""
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """What happened, what did not, what now. `tone` is '', warn or bad."""
+
+    title: str
+    sentence: str = ""
+    code: str = ""
+    tone: str = ""
+    icon: str = "info"
+    href: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pages:
+    """Where the pages beside this one are; `shown` of `total` entries are on it."""
+
+    shown: int
+    total: int | None = None
+    previous_href: str = ""
+    next_href: str = ""

@@ -1,0 +1,1 @@
+"""What the pages that look back show, as plain frozen values."""
