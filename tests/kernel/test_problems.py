@@ -1,0 +1,52 @@
+"""Problems and outcomes: the two ways of saying no."""
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from kernel import strict_json  # noqa: F401  # declares its codes
+from kernel.outcome import Passed, Refused
+from kernel.problems import Problem, declare, declared
+
+TEAPOT = declare("test.teapot", status=418, title="Short and stout")
+
+
+def test_a_problem_is_its_document() -> None:
+    problem = TEAPOT("Tip me over.", "/spout", hint=1)
+    assert problem.document() == {
+        "type": "urn:keyturn:problem:test.teapot",
+        "title": "Short and stout",
+        "status": 418,
+        "detail": "Tip me over.",
+        "code": "test.teapot",
+        "pointer": "/spout",
+        "hint": 1,
+    }
+
+
+def test_the_whole_body_has_a_pointer_and_no_place_has_none() -> None:
+    assert TEAPOT("x", "").document()["pointer"] == ""
+    assert "pointer" not in TEAPOT("x").document()
+
+
+def test_extra_members_cannot_disguise_a_problem() -> None:
+    problem = Problem("c", 400, "t", "d", None, type="urn:other")
+    assert problem.document()["type"] == "urn:keyturn:problem:c"
+
+
+def test_a_code_means_one_thing() -> None:
+    assert declare("test.teapot", status=418, title="Short and stout") == TEAPOT
+    with pytest.raises(ValueError, match=r"test\.teapot"):
+        declare("test.teapot", status=400, title="Short and stout")
+
+
+def test_all_codes_are_listed_in_order() -> None:
+    codes = [kind.code for kind in declared()]
+    assert codes == sorted(codes)
+    assert {"body_too_large", "json.syntax", "test.teapot"} <= set(codes)
+
+
+@pytest.mark.parametrize("outcome", [Passed(), Refused("c", "r", "stop")])
+def test_outcomes_are_frozen(outcome: Passed | Refused) -> None:
+    with pytest.raises(FrozenInstanceError):
+        outcome.detail = {}
