@@ -2,7 +2,7 @@
 
 A problem is RFC 9457's "problem details" as an exception. This module knows no
 web framework; each door renders `Problem.document()` with `Problem.status`.
-Every code is declared once, so that the documentation can list them all.
+Every code is declared once, so that it means one thing and can be listed.
 """
 
 from collections.abc import Mapping
@@ -16,25 +16,27 @@ class Problem(Exception):
     """A refusal that its caller can act upon.
 
     `code` is stable and for machines; `title` names the kind, `detail` this very
-    occurrence, both in words. `pointer` is the RFC 6901 JSON Pointer of the place in
-    the request body, where there is one. `extra` members join the document as they
-    are and must be JSON.
+    occurrence, both in words. A declared code brings its status and title along.
+    `pointer` is the RFC 6901 JSON Pointer of the place in the request body, where
+    there is one. `extra` members join the document as they are and must be JSON.
+    Raises LookupError if the code was not declared and no status and title are given.
     """
 
     def __init__(
         self,
         code: str,
-        status: int,
-        title: str,
-        detail: str,
+        status: int | None = None,
+        title: str | None = None,
+        detail: str | None = None,
         pointer: str | None = None,
         **extra: Any,
     ) -> None:
         super().__init__(code, detail, pointer)
+        kind = _kind(code, status, title)
         self.code = code
-        self.status = status
-        self.title = title
-        self.detail = detail
+        self.status = kind.status
+        self.title = kind.title
+        self.detail = detail or f"{kind.title}."
         self.pointer = pointer
         self.extra: Mapping[str, Any] = extra
 
@@ -65,7 +67,7 @@ class Kind:
     title: str
 
     def __call__(
-        self, detail: str, pointer: str | None = None, **extra: Any
+        self, detail: str | None = None, pointer: str | None = None, **extra: Any
     ) -> Problem:
         return Problem(self.code, self.status, self.title, detail, pointer, **extra)
 
@@ -81,3 +83,33 @@ def declare(code: str, *, status: int, title: str) -> Kind:
 def declared() -> tuple[Kind, ...]:
     """Every code that has been declared so far, in alphabetical order."""
     return tuple(_declared[code] for code in sorted(_declared))
+
+
+def _kind(code: str, status: int | None, title: str | None) -> Kind:
+    if status is not None and title is not None:
+        return Kind(code, status, title)
+    known = _declared.get(code)
+    if known is None:
+        raise LookupError(f"The problem code {code!r} has not been declared.")
+    return Kind(code, status or known.status, title or known.title)
+
+
+# What any verb may meet; each app declares its own beside what raises them.
+BUSY = declare("busy", status=503, title="Too much is happening at once: try again")
+NOT_FOUND = declare("not_found", status=404, title="There is no such thing")
+LOST_RACE = declare(
+    "lost_race", status=409, title="This changed while you were working on it"
+)
+IDEMPOTENCY_IN_FLIGHT = declare(
+    "idempotency_in_flight",
+    status=409,
+    title="The first request with this idempotency key is still being handled",
+)
+IDEMPOTENCY_MISMATCH = declare(
+    "idempotency_mismatch",
+    status=422,
+    title="This idempotency key was used with another body",
+)
+SECRET_IN_ARGUMENTS = declare(
+    "secret_in_arguments", status=422, title="The arguments contain a secret"
+)

@@ -9,18 +9,14 @@ from typing import Any
 
 from django.db.models import Model, QuerySet
 
-from kernel.problems import Problem, declare
-
-LOST_RACE = declare(
-    "lost_race", status=409, title="This changed while you were working on it"
-)
+from kernel.problems import LOST_RACE, Problem
 
 
 class LostRace(Problem):
     """Somebody else changed the row first, so the condition no longer held."""
 
     def __init__(self, detail: str) -> None:
-        super().__init__(LOST_RACE.code, LOST_RACE.status, LOST_RACE.title, detail)
+        super().__init__(LOST_RACE.code, detail=detail)
 
 
 class TooManyRows(RuntimeError):

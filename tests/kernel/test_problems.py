@@ -34,6 +34,17 @@ def test_extra_members_cannot_disguise_a_problem() -> None:
     assert problem.document()["type"] == "urn:keyturn:problem:c"
 
 
+def test_a_declared_code_is_enough() -> None:
+    problem = Problem("test.teapot")
+    assert (problem.status, problem.title) == (418, "Short and stout")
+    assert problem.detail == "Short and stout."
+
+
+def test_an_undeclared_code_is_a_mistake() -> None:
+    with pytest.raises(LookupError, match=r"test\.unheard"):
+        Problem("test.unheard", detail="?")
+
+
 def test_a_code_means_one_thing() -> None:
     assert declare("test.teapot", status=418, title="Short and stout") == TEAPOT
     with pytest.raises(ValueError, match=r"test\.teapot"):
