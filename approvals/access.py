@@ -1,0 +1,111 @@
+"""Who may do what on a queue, and who never decides for a request.
+
+Always read from live rows by explicit ids: guardian's own checks let a superuser
+and model-wide permissions through, and instances cache what they once saw.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Q
+
+from approvals.models import Queue
+from approvals.policy import Eligible, Rule
+from approvals.policy.satisfy import Eligibility
+from tenants.models import AgentOwner, Group, Member
+
+HOLDERS = """
+SELECT m.id
+FROM tenants_member m
+JOIN tenants_user u ON u.id = m.user_id
+WHERE m.tenant_id = %(tenant)s AND m.active AND u.is_active AND (
+  EXISTS (
+    SELECT FROM approvals_queueuserpermission p
+    JOIN auth_permission a ON a.id = p.permission_id
+    WHERE p.tenant_id = m.tenant_id AND p.content_object_id = %(queue)s
+      AND p.user_id = m.user_id AND a.codename = %(permission)s)
+  OR EXISTS (
+    SELECT FROM approvals_queuegrouppermission p
+    JOIN auth_permission a ON a.id = p.permission_id
+    JOIN tenants_user_groups g ON g.group_id = p.group_id
+    WHERE p.tenant_id = m.tenant_id AND p.content_object_id = %(queue)s
+      AND g.user_id = m.user_id AND a.codename = %(permission)s))
+"""
+
+
+def holders(*, tenant_id: UUID, queue_id: UUID, permission: str) -> frozenset[UUID]:
+    """Ids of the active members who hold `permission` on the queue now."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            HOLDERS, {"tenant": tenant_id, "queue": queue_id, "permission": permission}
+        )
+        return frozenset(row[0] for row in cursor.fetchall())
+
+
+def may(member: Member, permission: str, queue_id: UUID) -> bool:
+    """Whether the member holds the permission on the queue now."""
+    return member.id in holders(
+        tenant_id=member.tenant_id, queue_id=queue_id, permission=permission
+    )
+
+
+def visible_queues(member: Member) -> list[UUID]:
+    """Ids of the queues whose requests the member may see."""
+    if member.role in {"owner", "admin", "auditor"}:
+        return list(Queue.objects.values_list("id", flat=True))
+    user, groups = member.user_id, _django_groups(member.user_id)
+    direct = Q(queueuserpermission__user_id=user) & Q(
+        queueuserpermission__permission__codename="view"
+    )
+    through = Q(queuegrouppermission__group_id__in=groups) & Q(
+        queuegrouppermission__permission__codename="view"
+    )
+    return list(
+        Queue.objects.filter(direct | through).values_list("id", flat=True).distinct()
+    )
+
+
+def _django_groups(user_id: UUID) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT group_id FROM tenants_user_groups WHERE user_id = %s", [user_id]
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def eligibility(
+    rules: Iterable[Rule], *, tenant_id: UUID, queue_id: UUID, excluded: frozenset[UUID]
+) -> Eligibility:
+    """For each rule, who may count for it now."""
+    return {
+        rule: _eligible(rule.eligible, tenant_id, queue_id) - excluded
+        for rule in rules
+    }
+
+
+def _eligible(eligible: Eligible, tenant_id: UUID, queue_id: UUID) -> frozenset[UUID]:
+    people = holders(
+        tenant_id=tenant_id, queue_id=queue_id, permission=eligible.permission
+    )
+    if eligible.groups:
+        people &= _in_groups(eligible.groups)
+    if eligible.members:
+        people &= eligible.members
+    return people
+
+
+def _in_groups(groups: frozenset[UUID]) -> frozenset[UUID]:
+    wrapped = Group.objects.filter(id__in=groups).values("django_group")
+    members = Member.objects.filter(user__groups__in=wrapped)
+    return frozenset(members.values_list("id", flat=True))
+
+
+def owners_since(agent_id: UUID, since: datetime) -> frozenset[UUID]:
+    """Member ids who own the agent, or have owned it at any time since then."""
+    return frozenset(
+        AgentOwner.objects.filter(agent_id=agent_id)
+        .filter(Q(until=None) | Q(until__gte=since))
+        .values_list("member_id", flat=True)
+    )

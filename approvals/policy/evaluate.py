@@ -1,0 +1,126 @@
+"""From matching policies to one obligation. Pure: rows and clocks stay outside."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from approvals.policy.obligation import (
+    DAY,
+    HOUR,
+    Obligation,
+    ReasonDemand,
+    Rule,
+    Verdict,
+    merge_rules,
+)
+from approvals.policy.selector import SelectorError, selects
+
+STRICTNESS = list(Verdict)
+DEMANDS = list(ReasonDemand)
+BELOW_HIGH = frozenset({"low", "medium"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionSubject:
+    """What a selector may look at."""
+
+    tool: str
+    arguments: dict[str, Any]
+    target: Any
+    risk: str
+    environment: str
+    agent: str
+    subject: str
+    facts: dict[str, Any]
+
+    def variables(self) -> dict[str, Any]:
+        return {
+            "tool": self.tool,
+            "arguments": self.arguments,
+            "target": self.target,
+            "risk": self.risk,
+            "environment": self.environment,
+            "agent": self.agent,
+            "session": {"subject": self.subject},
+            "facts": self.facts,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One policy's current revision, as the evaluator reads it."""
+
+    policy: UUID
+    revision: int
+    digest: str
+    definition: dict[str, Any]
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict(self.definition.get("verdict", "require_review"))
+
+
+def evaluate(policies: Iterable[Statement], action: ActionSubject) -> Obligation:
+    """The obligation of all matching policies; without one, a review."""
+    variables = action.variables()
+    matching = [one for one in policies if _matches(one, variables)]
+    return _combine(matching, action.risk)
+
+
+def _matches(policy: Statement, variables: dict[str, Any]) -> bool:
+    """A selector that errs matches where that is stricter, and never to allow."""
+    try:
+        return selects(policy.definition.get("selector", "true"), variables)
+    except SelectorError:
+        return policy.verdict is not Verdict.ALLOW
+
+
+def _combine(matching: Sequence[Statement], risk: str) -> Obligation:
+    said = [one.definition for one in matching]
+    verdict = max(
+        (one.verdict for one in matching),
+        key=STRICTNESS.index,
+        default=Verdict.REQUIRE_REVIEW,
+    )
+    rules = _rules(said, verdict)
+    return Obligation(
+        verdict=verdict,
+        rules=rules,
+        decide_within=min((d.get("decide_within", DAY) for d in said), default=DAY),
+        use_within=min((d.get("use_within", HOUR) for d in said), default=HOUR),
+        wait=max((d.get("wait", 0) for d in said), default=0),
+        reason=_strictest_demand(said),
+        reauthentication=_freshest(said),
+        editor_counts=_editor_counts(said, rules, risk),
+        queue=next((d["queue"] for d in said if d.get("queue")), None),
+        policies=tuple((one.policy, one.revision, one.digest) for one in matching),
+    )
+
+
+def _rules(said: Sequence[dict[str, Any]], verdict: Verdict) -> tuple[Rule, ...]:
+    """The union; a review that names no rule still needs one person."""
+    rules = merge_rules(Rule.from_json(r) for d in said for r in d.get("rules", []))
+    if verdict is Verdict.REQUIRE_REVIEW and not rules:
+        return (Rule(),)
+    return rules
+
+
+def _strictest_demand(said: Sequence[dict[str, Any]]) -> ReasonDemand:
+    demands = [ReasonDemand(d.get("reason", ReasonDemand.ON_REJECT)) for d in said]
+    return max(demands, key=DEMANDS.index, default=ReasonDemand.ON_REJECT)
+
+
+def _freshest(said: Sequence[dict[str, Any]]) -> int | None:
+    asked = [d["reauthentication"] for d in said if d.get("reauthentication")]
+    return min(asked, default=None)
+
+
+def _editor_counts(
+    said: Sequence[dict[str, Any]], rules: Sequence[Rule], risk: str
+) -> bool:
+    """What the policies say of it; where none does, only for small things."""
+    stated = [d["editor_counts"] for d in said if "editor_counts" in d]
+    if stated:
+        return all(stated)
+    return sum(rule.approvals for rule in rules) == 1 and risk in BELOW_HIGH
