@@ -28,9 +28,9 @@ CREATE POLICY lookup ON approvals_resumejob
 CREATE FUNCTION keyturn_job_tenant(job uuid) RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
 AS $$ SELECT j.tenant_id FROM public.approvals_resumejob j WHERE j.id = job $$;
-ALTER FUNCTION keyturn_job_tenant(uuid) OWNER TO keyturn_lookup;
 REVOKE ALL ON FUNCTION keyturn_job_tenant(uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION keyturn_job_tenant(uuid) TO keyturn_app;
+ALTER FUNCTION keyturn_job_tenant(uuid) OWNER TO keyturn_lookup;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO keyturn_app;
 """
 

@@ -8,6 +8,7 @@ GATE = """
 CREATE FUNCTION keyturn_gate(tenant uuid) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN hashtextextended('gate:' || tenant::text, 0);
+GRANT EXECUTE ON FUNCTION keyturn_gate(uuid) TO keyturn_app, keyturn_lookup;
 
 CREATE FUNCTION keyturn_close_gate() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -78,11 +79,6 @@ BEGIN
   RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
 END $$;
 
-ALTER FUNCTION keyturn_key(bytea) OWNER TO keyturn_lookup;
-ALTER FUNCTION keyturn_memberships(uuid) OWNER TO keyturn_lookup;
-ALTER FUNCTION keyturn_any_tenant() OWNER TO keyturn_lookup;
-ALTER FUNCTION keyturn_close_gates_of_user() OWNER TO keyturn_lookup;
-ALTER FUNCTION keyturn_close_gates_of_group() OWNER TO keyturn_lookup;
 REVOKE ALL ON FUNCTION keyturn_key(bytea), keyturn_memberships(uuid),
   keyturn_any_tenant(), keyturn_close_gates_of_user(), keyturn_close_gates_of_group()
   FROM PUBLIC;
@@ -93,6 +89,13 @@ CREATE TRIGGER gate BEFORE UPDATE OF is_active ON tenants_user
   FOR EACH ROW EXECUTE FUNCTION keyturn_close_gates_of_user();
 CREATE TRIGGER gate BEFORE INSERT OR UPDATE OR DELETE ON tenants_user_groups
   FOR EACH ROW EXECUTE FUNCTION keyturn_close_gates_of_group();
+
+-- Last: once they are another's, the owner can neither grant nor attach them.
+ALTER FUNCTION keyturn_key(bytea) OWNER TO keyturn_lookup;
+ALTER FUNCTION keyturn_memberships(uuid) OWNER TO keyturn_lookup;
+ALTER FUNCTION keyturn_any_tenant() OWNER TO keyturn_lookup;
+ALTER FUNCTION keyturn_close_gates_of_user() OWNER TO keyturn_lookup;
+ALTER FUNCTION keyturn_close_gates_of_group() OWNER TO keyturn_lookup;
 """
 
 # Sign-in identities are global: the few tables without a tenant.

@@ -1,0 +1,1 @@
+"""The house: settings, doors' addresses, boot checks and embedded services."""

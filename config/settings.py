@@ -1,0 +1,285 @@
+"""All settings. Everything that differs between installations is in the environment.
+
+With no ``DATABASE_URL`` the installation is *embedded*: its services live under
+``KEYTURN_DATA_DIR``. Importing this file starts nothing and writes nothing.
+"""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.management.utils import get_random_secret_key
+from django.utils.csp import CSP
+
+from config import embedded, env
+from config.embedded import broker
+from config.logs import logging_configuration
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = env.data_dir()
+EMBEDDED = not env.text("DATABASE_URL")
+DEBUG = env.flag("DJANGO_DEBUG")
+
+# -- Where we are reached -------------------------------------------------------------
+
+BASE_URL = env.text("KEYTURN_BASE_URL", "http://127.0.0.1:8000").rstrip("/")
+_base = urlsplit(BASE_URL)
+ALLOWED_HOSTS = env.items("DJANGO_ALLOWED_HOSTS", _base.hostname or "")
+if EMBEDDED:
+    ALLOWED_HOSTS += ["localhost", "127.0.0.1", "[::1]"]
+CSRF_TRUSTED_ORIGINS = [f"{_base.scheme}://{_base.netloc}"]
+HTTPS = _base.scheme == "https"
+
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+WSGI_APPLICATION = "config.wsgi.application"
+APPEND_SLASH = False
+
+# -- Secrets --------------------------------------------------------------------------
+
+# The random one only serves commands that sign nothing that outlives them (linting).
+SECRET_KEY = env.text("DJANGO_SECRET_KEY")
+if EMBEDDED and not SECRET_KEY:
+    SECRET_KEY = embedded.secret_key(DATA_DIR) or get_random_secret_key()
+SECRET_KEY_FALLBACKS = env.items("DJANGO_SECRET_KEY_FALLBACKS")
+
+AUDIT_KEY = env.path("KEYTURN_AUDIT_KEY", DATA_DIR / "keys" / "audit.pem")
+
+# -- Apps -----------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    # Above Django's, so that our `migrate` is the one that runs.
+    "config",
+    "oversight",
+    "approvals",
+    "checkpoints",
+    "sessions",
+    "tenants",
+    *(["audit"] if find_spec("audit") else []),
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "allauth",
+    "allauth.account",
+    "guardian",
+    "django_htmx",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "health_check",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.csp.ContentSecurityPolicyMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# -- Database -------------------------------------------------------------------------
+
+# A lock nobody yields and a transaction nobody ends are refusals, not waits.
+_SESSION = " ".join(
+    f"-c {name}={value}"
+    for name, value in {
+        "lock_timeout": "2s",
+        "idle_in_transaction_session_timeout": "5s",
+        "transaction_timeout": "10s",
+        "default_transaction_isolation": r"read\ committed",
+    }.items()
+)
+_services = embedded.describe(DATA_DIR)
+
+
+def _privileged(name: str, embedded_url: str, **options: Any) -> dict[str, Any]:
+    """Return a connection that most processes are not given, and then refuse to make."""
+    url = env.text(name, embedded_url if EMBEDDED else "")
+    if not url:
+        return {"ENGINE": "django.db.backends.dummy"}
+    return env.database(url, **options)
+
+
+DATABASES = {
+    # A pool, since a connection kept per thread leaks under ASGI.
+    "default": env.database(
+        env.text("DATABASE_URL", _services.app_url),
+        options=_SESSION,
+        pool={
+            "min_size": 1,
+            "max_size": env.number("KEYTURN_POOL_SIZE", 8),
+            "timeout": 5,
+        },
+    ),
+    # Migrations only. Web and worker processes need not be given its URL.
+    "owner": _privileged("DATABASE_OWNER_URL", _services.owner_url),
+    # Sweeps only: which tenant has something due.
+    "relay": _privileged("DATABASE_RELAY_URL", _services.relay_url, options=_SESSION),
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+# -- Celery ---------------------------------------------------------------------------
+
+CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "filesystem://localhost")
+if not env.text("CELERY_BROKER_URL"):
+    CELERY_BROKER_TRANSPORT = "config.embedded.broker:Transport"
+    CELERY_BROKER_TRANSPORT_OPTIONS = broker.transport_options(DATA_DIR)
+    CELERY_WORKER_ENABLE_REMOTE_CONTROL = False  # it would be a file a second
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_SERIALIZER = "json"
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+
+# -- Signing in -----------------------------------------------------------------------
+
+AUTH_USER_MODEL = "tenants.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/"
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_ENABLED = False  # people are invited
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_UNIQUE_EMAIL = True
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_SESSION_REMEMBER = False
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = _base.scheme
+
+# An object permission counts only when it was given on the object.
+ANONYMOUS_USER_NAME = None
+GUARDIAN_MONKEY_PATCH_USER = False
+GUARDIAN_MONKEY_PATCH_GROUP = False
+
+# -- Browser --------------------------------------------------------------------------
+
+SECURE_CSP = {
+    "default-src": [CSP.NONE],
+    "script-src": [CSP.SELF],
+    "style-src": [CSP.SELF],
+    "img-src": [CSP.SELF],
+    "font-src": [CSP.SELF],
+    "connect-src": [CSP.SELF],
+    "form-action": [CSP.SELF],
+    "base-uri": [CSP.NONE],
+    "frame-ancestors": [CSP.NONE],
+}
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SILENCED_SYSTEM_CHECKS = [
+    "guardian.W001",  # its backend would let has_perm grant authority
+    "security.W005",  # HSTS for subdomains: not ours to decide for our neighbours
+    "security.W021",  # nor is the preload list
+]
+if env.flag("KEYTURN_BEHIND_PROXY"):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# __Host- pins a cookie to this host, its root path and TLS.
+_cookie = "__Host-" if HTTPS else ""
+SESSION_COOKIE_NAME = f"{_cookie}keyturn_session"
+SESSION_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 60 * 60
+CSRF_COOKIE_NAME = f"{_cookie}keyturn_csrf"
+CSRF_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+FORMS_URLFIELD_ASSUME_HTTPS = True
+
+# -- Static files ---------------------------------------------------------------------
+
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if EMBEDDED
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+# An embedded installation has no build step: it serves what is in the source.
+WHITENOISE_USE_FINDERS = EMBEDDED
+
+# -- API ------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    # A view says who may call it; one that forgets is called by nobody.
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": ["config.rest.Nobody"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Keyturn",
+    "DESCRIPTION": "The second key for AI agents.",
+    "VERSION": "1",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+
+# -- Outbound -------------------------------------------------------------------------
+
+ALLOW_PRIVATE = env.items("KEYTURN_ALLOW_PRIVATE")
+
+# -- Logging --------------------------------------------------------------------------
+
+LOGGING = logging_configuration(json=env.text("KEYTURN_LOGS", "json") == "json")

@@ -1,0 +1,20 @@
+"""Every address. Each app brings its own; the stack's order is the order here."""
+
+from importlib.util import find_spec
+
+from django.urls import URLPattern, URLResolver, include, path
+from health_check.views import HealthCheckView
+
+_APPS = ("oversight", "approvals", "checkpoints", "sessions", "tenants")
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    # Alive: the process answers. Ready: so does its database.
+    path("health/live", HealthCheckView.as_view(checks=[]), name="live"),
+    path(
+        "health/ready",
+        HealthCheckView.as_view(checks=["health_check.checks.Database"]),
+        name="ready",
+    ),
+    path("accounts/", include("allauth.account.urls")),
+    *(path("", include(f"{app}.urls")) for app in _APPS if find_spec(f"{app}.urls")),
+]

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""Keyturn's commands: ``uv run manage.py help``."""
+
+import os
+import sys
+
+from django.core.management import execute_from_command_line
+
+from config import embedded, env
+
+# What works without a database; `demo` and `services` start it in their own way.
+_BARE = {
+    *("", "-h", "--help", "help", "version", "--version", "check", "makemigrations"),
+    *("collectstatic", "diffsettings", "spectacular", "demo", "services"),
+}
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    command = sys.argv[1] if len(sys.argv) > 1 else ""
+    if command not in _BARE and not env.text("DATABASE_URL"):
+        _start_services()
+    execute_from_command_line(sys.argv)
+
+
+def _start_services() -> None:
+    try:
+        services = embedded.ensure(env.data_dir())
+    except (RuntimeError, OSError, LookupError, ModuleNotFoundError) as error:
+        sys.exit(f"keyturn: {error}")
+    if services.started:
+        sys.stderr.write("keyturn: PostgreSQL runs until `manage.py services stop`\n")
+
+
+if __name__ == "__main__":
+    main()
