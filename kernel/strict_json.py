@@ -19,7 +19,7 @@ from typing import Any, Final
 from kernel.problems import Kind, Problem, declare
 
 type Json = (
-    None | bool | int | float | str | list[Json] | tuple[Json, ...] | Mapping[str, Json]
+    bool | int | float | str | list[Json] | tuple[Json, ...] | Mapping[str, Json] | None
 )
 """A JSON value. Use `canonical_value` to find out whether something is one."""
 
@@ -131,8 +131,8 @@ def _refuse_depth(text: str) -> None:
         return
     depth = 0
     for match in _NESTING.finditer(text):
-        token = match[0]
-        depth += (token in "[{") - (token in "]}")
+        found = match[0]
+        depth += (found in "[{") - (found in "]}")
         if depth > MAX_DEPTH:
             raise DEPTH(_DETAIL[DEPTH], offset=_byte_offset(text, match.start()))
 

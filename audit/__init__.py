@@ -1,0 +1,1 @@
+"""What happened: a signed chain of entries for each tenant."""
