@@ -80,8 +80,7 @@ def eligibility(
 ) -> Eligibility:
     """For each rule, who may count for it now."""
     return {
-        rule: _eligible(rule.eligible, tenant_id, queue_id) - excluded
-        for rule in rules
+        rule: _eligible(rule.eligible, tenant_id, queue_id) - excluded for rule in rules
     }
 
 

@@ -5,7 +5,7 @@ change without the digest changing.
 """
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Final
@@ -29,6 +29,9 @@ class Action:
     arguments: dict[str, Any]
     target: Any = None
     preconditions: tuple[dict[str, Any], ...] = ()
+
+    def with_arguments(self, arguments: dict[str, Any]) -> "Action":
+        return replace(self, arguments=arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,12 @@
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
+from django.conf import settings
+from django.db import migrations, models
+
 import kernel.clock
 import kernel.ids
 import tenants.models.base
-from django.conf import settings
-from django.db import migrations, models
 
 
 class Migration(migrations.Migration):

@@ -1,0 +1,55 @@
+"""The codes with which this app refuses, declared once each."""
+
+from kernel.problems import NOT_FOUND, SECRET_IN_ARGUMENTS, declare
+
+__all__ = ["NOT_FOUND", "SECRET_IN_ARGUMENTS"]
+
+NOT_PENDING = declare(
+    "already_decided", status=409, title="This has been decided already"
+)
+DIGEST_CHANGED = declare(
+    "digest_changed", status=409, title="This changed while you were reading"
+)
+EXPIRED = declare("expired", status=409, title="The time to decide is over")
+NO_RIGHT = declare("not_permitted", status=403, title="You have no right to do this")
+OWN_REQUEST = declare(
+    "own_request", status=403, title="Nobody approves their own request"
+)
+NOT_ELIGIBLE = declare("not_eligible", status=403, title="No rule counts your decision")
+ANSWERED_BEFORE = declare(
+    "answered_before", status=409, title="You have answered this revision already"
+)
+VERDICT_NOT_ALLOWED = declare(
+    "verdict_not_allowed", status=422, title="This answer is not offered here"
+)
+REASON_NEEDED = declare("reason_needed", status=422, title="A reason is needed")
+REAUTHENTICATE = declare(
+    "reauthentication_needed", status=403, title="Sign in again to decide this"
+)
+RESPONSE_INVALID = declare(
+    "response_invalid", status=422, title="The answer does not fit what was asked"
+)
+ARGUMENTS_INVALID = declare(
+    "arguments_invalid", status=422, title="The arguments do not fit the tool"
+)
+ARGUMENTS_UNCHANGED = declare(
+    "arguments_unchanged", status=422, title="The arguments are as they were"
+)
+TOOL_DISABLED = declare("tool_disabled", status=409, title="The tool is switched off")
+TOOL_CALL_REPEATED = declare(
+    "tool_call_repeated", status=409, title="This tool call was asked about already"
+)
+RUN_NOT_RUNNING = declare(
+    "run_not_running", status=409, title="The run cannot pause now"
+)
+TOO_LATE = declare("too_late", status=409, title="Too late: executed")
+NOT_APPROVED = declare("not_approved", status=409, title="This is not approved")
+NOT_REVISABLE = declare(
+    "not_revisable", status=409, title="Nobody asked for changes to this"
+)
+WRONG_MODE = declare(
+    "tool_is_managed", status=409, title="Keyturn carries this tool out itself"
+)
+REFUSED = declare(
+    "verification_refused", status=409, title="The action may not happen now"
+)

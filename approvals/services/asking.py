@@ -1,0 +1,298 @@
+"""Making a revision of a request: judged by policy, sealed, routed. Steps in a verb."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from approvals.access import owners_since
+from approvals.asks import Ask
+from approvals.envelope import Action, Asking, Envelope, seal
+from approvals.models import Decision, Pause, Request, Revision
+from approvals.policy import ActionSubject, Obligation, evaluate
+from approvals.policy.obligation import Verdict
+from approvals.problems import (
+    ARGUMENTS_INVALID,
+    SECRET_IN_ARGUMENTS,
+    TOOL_CALL_REPEATED,
+    TOOL_DISABLED,
+)
+from approvals.queries import fact_values, queue_for, statements
+from approvals.schemas import check_against
+from approvals.services.granting import grant, move_request
+from approvals.titles import title_of
+from audit.append import Actor
+from checkpoints.models import Checkpoint, Risk, Tool
+from kernel.canonical import canonical_bytes
+from kernel.ids import new_id
+from kernel.secrets import find_secret
+from sessions.models import Run, Session
+from tenants.models import ApiKey
+from tenants.verbs import Verb
+
+MOST_ARGUMENT_BYTES: Final = 256 * 1024
+RISKS: Final = list(Risk.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """The locked rows and the time that every question of one pause shares."""
+
+    session: Session
+    run: Run
+    checkpoint: Checkpoint
+    pause: Pause
+    key: ApiKey
+    now: datetime
+
+    @property
+    def tenant_id(self) -> UUID:
+        return self.run.tenant_id
+
+    def asking(self) -> Asking:
+        return Asking(
+            session=self.session,
+            run=self.run,
+            checkpoint=self.checkpoint,
+            pause=self.pause.id,
+            key=self.key,
+            owners=tuple(sorted(owners_since(self.key.agent_id, self.now))),
+        )
+
+
+def ask_one(verb: Verb, scene: Scene, ask: Ask, *, place: str) -> Request:
+    """Put one question: request, first revision, and what policy says at once.
+
+    Raises `arguments_invalid`, `secret_in_arguments`, `tool_disabled`,
+    `tool_call_repeated`; pointers are below `place`.
+    """
+    tool = Tool.objects.get(name=ask.tool)
+    _check(tool, ask, place)
+    _refuse_repeated(scene.run, ask, place)
+    risk = max(tool.risk, ask.risk or "low", key=RISKS.index)
+    obligation = judge(scene, tool, ask.arguments, ask.target, risk)
+    obligation = _shorten(obligation, ask)
+    request = _create(scene, tool, ask, risk, obligation)
+    action = _action(ask)
+    revision = add_revision(
+        verb, scene, request, tool, action, obligation, author=agent_of(scene)
+    )
+    apply_verdict(verb, request, revision, scene.now)
+    return request
+
+
+def agent_of(scene: Scene) -> Actor:
+    return Actor(type="agent", id=scene.key.agent_id)
+
+
+def _action(ask: Ask) -> Action:
+    return Action(
+        tool=ask.tool,
+        arguments=dict(ask.arguments),
+        target=ask.target,
+        preconditions=ask.preconditions,
+    )
+
+
+def _check(tool: Tool, ask: Ask, place: str) -> None:
+    if not tool.enabled:
+        raise TOOL_DISABLED(f"{tool.name} is switched off.", f"{place}/tool")
+    check_arguments(tool, dict(ask.arguments), pointer=f"{place}/arguments")
+
+
+def check_arguments(tool: Tool, arguments: dict[str, Any], *, pointer: str) -> None:
+    """Refuse arguments that are too large, do not fit, or hold a secret."""
+    size = len(canonical_bytes(arguments))
+    if size > MOST_ARGUMENT_BYTES:
+        raise ARGUMENTS_INVALID(
+            f"{size} bytes; at most {MOST_ARGUMENT_BYTES}.", pointer
+        )
+    schema = tool.definition.get("schema")
+    check_against(schema, arguments, kind=ARGUMENTS_INVALID, pointer=pointer)
+    found = find_secret(arguments)
+    if found is not None:
+        raise SECRET_IN_ARGUMENTS(
+            "This looks like a credential. Name it as secret://… instead.",
+            pointer + found.pointer,
+        )
+
+
+def _refuse_repeated(run: Run, ask: Ask, place: str) -> None:
+    if ask.tool_call_id is None:
+        return
+    if Request.objects.filter(run=run, tool_call_id=ask.tool_call_id).exists():
+        raise TOOL_CALL_REPEATED(
+            "Read its answer instead of asking again.", f"{place}/tool_call_id"
+        )
+
+
+def judge(
+    scene: Scene, tool: Tool, arguments: Any, target: Any, risk: str
+) -> Obligation:
+    """What the policies in force owe for this action, on the run's facts."""
+    return evaluate(
+        statements(),
+        ActionSubject(
+            tool=tool.name,
+            arguments=dict(arguments),
+            target=target,
+            risk=risk,
+            environment=scene.key.environment,
+            agent=scene.key.agent.name,
+            subject=scene.session.subject,
+            facts=fact_values(scene.run.id),
+        ),
+    )
+
+
+def _shorten(obligation: Obligation, ask: Ask) -> Obligation:
+    """An agent may ask for less time than policy gives, never for more."""
+    return replace(
+        obligation,
+        decide_within=min(obligation.decide_within, ask.decide_within or 10**9),
+        use_within=min(obligation.use_within, ask.use_within or 10**9),
+    )
+
+
+def _create(
+    scene: Scene, tool: Tool, ask: Ask, risk: str, obligation: Obligation
+) -> Request:
+    return Request.objects.create(
+        id=new_id(),
+        tenant_id=scene.tenant_id,
+        pause=scene.pause,
+        run=scene.run,
+        session=scene.session,
+        agent_id=scene.key.agent_id,
+        key=scene.key,
+        tool=tool,
+        queue=queue_for(obligation.queue),
+        tool_call_id=ask.tool_call_id,
+        revision=0,
+        risk=risk,
+        title=title_of(tool.definition, tool.name, dict(ask.arguments)),
+        explanation=ask.explanation,
+        allowed=list(ask.allowed),
+        response_schema=ask.response_schema,
+    )
+
+
+def add_revision(
+    verb: Verb,
+    scene: Scene,
+    request: Request,
+    tool: Tool,
+    action: Action,
+    obligation: Obligation,
+    *,
+    author: Actor,
+    reason: str = "",
+) -> Revision:
+    """The next immutable wording, under the given obligation; the request pends."""
+    decide_by = scene.now + timedelta(seconds=obligation.decide_within)
+    number = request.revision + 1
+    envelope, digest = seal(
+        asking=scene.asking(),
+        request=request.id,
+        revision=number,
+        tool=tool,
+        action=action,
+        obligation=obligation,
+        decide_by=decide_by,
+    )
+    revision = Revision.objects.create(
+        tenant_id=scene.tenant_id,
+        request=request,
+        number=number,
+        envelope=envelope,
+        digest=digest,
+        author_type=author.type,
+        author_id=author.id,
+        reason=reason,
+    )
+    move_request(
+        request,
+        Request.State.PENDING,
+        revision=number,
+        due_at=decide_by,
+        decided_at=None,
+        queue_id=queue_for(obligation.queue).id,
+        title=title_of(tool.definition, tool.name, action.arguments),
+    )
+    _record_revision(verb, request, revision, author)
+    return revision
+
+
+def _record_revision(
+    verb: Verb, request: Request, revision: Revision, author: Actor
+) -> None:
+    verb.record(
+        "request.asked" if revision.number == 1 else "request.revised",
+        actor=author,
+        subject=("request", request.id),
+        data={
+            "run": str(request.run_id),
+            "revision": revision.number,
+            "digest": bytes(revision.digest).hex(),
+            "reason": revision.reason,
+        },
+    )
+    verb.changed(request.id, request.run_id, request.queue_id)
+
+
+def apply_verdict(
+    verb: Verb, request: Request, revision: Revision, now: datetime
+) -> None:
+    """What policy alone decides: it may refuse, or let through; else people decide."""
+    envelope = Envelope(bytes(revision.envelope))
+    verdict = envelope.obligation.verdict
+    if verdict is Verdict.REQUIRE_REVIEW:
+        return
+    approved = verdict is Verdict.ALLOW
+    answer = Decision.Verdict.APPROVE if approved else Decision.Verdict.REJECT
+    record_policy_decision(verb, request, revision, answer)
+    if approved:
+        grant(verb, request, revision, envelope, now)
+        return
+    move_request(
+        request,
+        Request.State.REJECTED,
+        decided_at=now,
+        due_at=None,
+        resolution="Refused by policy.",
+    )
+
+
+def record_policy_decision(
+    verb: Verb, request: Request, revision: Revision, answer: Decision.Verdict
+) -> Decision:
+    """A decision without a person, audited like any other."""
+    decision = Decision.objects.create(
+        tenant_id=request.tenant_id,
+        request=request,
+        revision=revision,
+        member=None,
+        verdict=answer,
+        digest=bytes(revision.digest),
+        reason="Decided by policy.",
+    )
+    verb.record(
+        "decision.recorded",
+        actor=Actor(type="policy", id=None),
+        subject=("decision", decision.id),
+        data=decision_facts(decision, request, revision),
+    )
+    return decision
+
+
+def decision_facts(
+    decision: Decision, request: Request, revision: Revision
+) -> dict[str, Any]:
+    """What the signed entry says of a decision; compared again before acting."""
+    return {
+        "request": str(request.id),
+        "revision": revision.number,
+        "digest": bytes(decision.digest).hex(),
+        "member": str(decision.member_id) if decision.member_id else None,
+        "verdict": decision.verdict,
+    }

@@ -1,0 +1,99 @@
+"""One person before one revision: what is locked, read and answered."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError
+
+from approvals.access import visible_queues
+from approvals.envelope import Envelope
+from approvals.models import Decision, Request, Revision
+from approvals.problems import ANSWERED_BEFORE, NOT_FOUND
+from approvals.queries import current_revision
+from approvals.separation import Standing, standing
+from approvals.services.asking import decision_facts
+from approvals.services.scene import lock_scene_of
+from kernel.clock import database_now
+from tenants.models import Member
+from tenants.principal import Person
+from tenants.verbs import Verb
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the form said. `digest` is of the revision that was on the screen."""
+
+    verdict: Decision.Verdict
+    digest: bytes
+    reason: str = ""
+    arguments: dict[str, Any] | None = None  # edit
+    response: Any = None  # respond
+
+
+@dataclass(slots=True, kw_only=True)
+class Case:
+    """Everything locked and read once, on which one answer is judged."""
+
+    verb: Verb
+    person: Person
+    member: Member
+    request: Request
+    revision: Revision
+    envelope: Envelope
+    standing: Standing
+    now: datetime
+
+
+def open_case(verb: Verb, person: Person, request_id: UUID) -> Case:
+    """Lock run, pause and request, then read who may do what and the time."""
+    request = lock_scene_of(request_id)
+    member = Member.objects.get(id=person.member_id)
+    if request.queue_id not in visible_queues(member) or not member.active:
+        raise NOT_FOUND("No such request.")
+    revision = current_revision(request)
+    envelope = Envelope(bytes(revision.envelope))
+    return Case(
+        verb=verb,
+        person=person,
+        member=member,
+        request=request,
+        revision=revision,
+        envelope=envelope,
+        standing=standing(request, revision, envelope, envelope.obligation),
+        now=database_now(),
+    )
+
+
+def record_decision(case: Case, answer: Answer) -> Decision:
+    """The row and its signed entry. One answer a person and revision."""
+    try:
+        decision = Decision.objects.create(
+            tenant_id=case.request.tenant_id,
+            request=case.request,
+            revision=case.revision,
+            member=case.member,
+            verdict=answer.verdict,
+            digest=bytes(case.revision.digest),
+            reason=answer.reason.strip(),
+            response=answer.response,
+            waived_solo=case.member.id in case.standing.waived,
+            authentication={
+                "at": case.person.authenticated_at,
+                "methods": list(case.person.methods),
+            },
+        )
+    except IntegrityError as error:
+        raise ANSWERED_BEFORE("Your answer to this revision stands.") from error
+    case.verb.record(
+        "decision.recorded",
+        actor=case.person.actor,
+        subject=("decision", decision.id),
+        data={
+            **decision_facts(decision, case.request, case.revision),
+            "user": str(case.member.user_id),
+            "waived_solo": decision.waived_solo,
+        },
+    )
+    return decision

@@ -1,0 +1,133 @@
+"""From satisfied rules to a grant and the work it owes. Steps inside a verb."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from approvals.envelope import Envelope
+from approvals.models import Grant, Pause, Request, ResumeJob, Revision
+from approvals.policy import Obligation
+from approvals.publishing import publish
+from approvals.states import check_move
+from audit.append import Actor
+from kernel.clock import ClockTimestamp
+from kernel.ids import new_id
+from kernel.update import update_exactly_one
+from tenants.verbs import Verb
+
+SYSTEM: Final = Actor(type="system", id=None)
+UNDECIDED: Final = (Request.State.PENDING, Request.State.CHANGES_REQUESTED)
+
+
+def grant(
+    verb: Verb, request: Request, revision: Revision, envelope: Envelope, now: datetime
+) -> Grant:
+    """The revision is satisfied: one live grant, one job, the request approved."""
+    move_request(request, Request.State.APPROVED, decided_at=now, due_at=None)
+    made = _issue(request, revision, envelope.obligation, now)
+    verb.record(
+        "grant.issued",
+        actor=SYSTEM,
+        subject=("grant", made.id),
+        data={
+            "request": str(request.id),
+            "revision": revision.number,
+            "digest": bytes(revision.digest).hex(),
+            "expires_at": made.expires_at.isoformat(),
+        },
+    )
+    owe_when_ready(verb, request.pause_id, now)
+    verb.changed(request.id, request.run_id)
+    return made
+
+
+def _issue(
+    request: Request, revision: Revision, obligation: Obligation, now: datetime
+) -> Grant:
+    not_before = now + timedelta(seconds=obligation.wait)
+    expires_at = not_before + timedelta(seconds=obligation.use_within)
+    return Grant.objects.create(
+        tenant_id=request.tenant_id,
+        request=request,
+        revision=revision,
+        digest=bytes(revision.digest),
+        not_before=not_before,
+        expires_at=expires_at,
+        due_at=expires_at,
+    )
+
+
+def move_request(request: Request, to: Request.State, **values: object) -> None:
+    """Change a locked request's state, from the state it was read in.
+
+    Raises `LostRace` when it is no longer in that state or revision, and
+    `IllegalMove` for a change that the state machine does not have.
+    """
+    check_move(request.state, to)
+    rows = Request.objects.filter(
+        id=request.id, state=request.state, revision=request.revision
+    )
+    update_exactly_one(rows, state=to, **values)
+    request.state = to
+    for name, value in values.items():
+        setattr(request, name, value)
+
+
+def owe_when_ready(verb: Verb, pause_id: object, now: datetime) -> None:
+    """Write the jobs that resolved requests owe, once the pause lets them run.
+
+    With `all`, nothing runs until every request of the pause is decided; so that
+    whichever decision comes last owes the jobs of all.
+    """
+    pause = Pause.objects.get(id=pause_id)
+    requests = list(Request.objects.filter(pause_id=pause_id).order_by("id"))
+    undecided = any(one.state in UNDECIDED for one in requests)
+    if undecided and pause.resume_when == Pause.Until.ALL:
+        return
+    for one in requests:
+        if one.state not in UNDECIDED:
+            _owe(verb, one, now)
+
+
+def _owe(verb: Verb, request: Request, now: datetime) -> None:
+    """One open job a request: to act under its grant, or to wake the agent."""
+    live = Grant.objects.filter(request=request, state=Grant.State.LIVE).first()
+    if ResumeJob.objects.filter(request=request, grant=live).exists():
+        return
+    if request.state == Request.State.CONSUMED:
+        return
+    job = ResumeJob.objects.create(
+        id=new_id(),
+        tenant_id=request.tenant_id,
+        request=request,
+        grant=live,
+        kind=ResumeJob.Kind.ACT if live else ResumeJob.Kind.WAKE,
+        due_at=max(now, live.not_before) if live else now,
+    )
+    if job.due_at <= now:
+        verb.after_commit(lambda: publish(job.id))
+
+
+def end_grant(
+    verb: Verb, grant: Grant, to: Grant.State, *, actor: Actor, reason: str
+) -> None:
+    """Revoke or let lapse a live grant. Raises `LostRace` if it is not live."""
+    update_exactly_one(
+        Grant.objects.filter(id=grant.id, state=Grant.State.LIVE),
+        state=to,
+        reason=reason,
+        due_at=None,
+        ended_at=ClockTimestamp(),
+    )
+    verb.record(
+        f"grant.{to.value}",
+        actor=actor,
+        subject=("grant", grant.id),
+        data={"request": str(grant.request_id), "reason": reason},
+    )
+
+
+def end_jobs(request: Request, code: str) -> None:
+    """Jobs that a resolved request no longer owes."""
+    ResumeJob.objects.filter(request=request, due_at__isnull=False).update(
+        state=ResumeJob.State.DONE, code=code, due_at=None, ended_at=ClockTimestamp()
+    )

@@ -1,0 +1,69 @@
+"""Whether this person may give this answer to what was on their screen."""
+
+from approvals.access import may
+from approvals.models import Decision
+from approvals.problems import (
+    DIGEST_CHANGED,
+    NO_RIGHT,
+    NOT_ELIGIBLE,
+    OWN_REQUEST,
+    REASON_NEEDED,
+    REAUTHENTICATE,
+    VERDICT_NOT_ALLOWED,
+)
+from approvals.services.case import Answer, Case
+
+V = Decision.Verdict
+
+
+def judge_answer(case: Case, answer: Answer) -> None:
+    """Whether this person may give this answer to what was on their screen."""
+    if not may(case.member, "decide", case.request.queue_id):
+        raise NO_RIGHT("You see this queue but do not decide on it.")
+    if answer.digest != bytes(case.revision.digest):
+        raise DIGEST_CHANGED("Read it again: what you answered is not what is asked.")
+    if answer.verdict not in case.request.allowed:
+        raise VERDICT_NOT_ALLOWED(f"{answer.verdict} is not offered.", "/verdict")
+    _check_standing(case, answer.verdict)
+    _check_demands(case, answer)
+
+
+def _check_standing(case: Case, verdict: Decision.Verdict) -> None:
+    """Turning a key takes an eligible stranger to the request; refusing does not."""
+    if verdict in {V.REJECT, V.REQUEST_CHANGES}:
+        return
+    if verdict == V.EDIT:
+        if not may(case.member, "edit_arguments", case.request.queue_id):
+            raise NO_RIGHT("You may not edit arguments on this queue.")
+        if case.member.id in _own_side(case):
+            raise OWN_REQUEST("You are on the side that asks.")
+        return
+    if case.member.id in case.standing.excluded:
+        raise OWN_REQUEST("You are on the side that asks.")
+    if not case.standing.counts(case.member.id):
+        raise NOT_ELIGIBLE("The policy asks for somebody else's key.")
+
+
+def _own_side(case: Case) -> frozenset[UUID]:
+    """Excluded people, except whoever is excluded only as the last editor."""
+    if case.revision.author_type == "member":
+        return case.standing.excluded - {case.revision.author_id}
+    return case.standing.excluded
+
+
+def _check_demands(case: Case, answer: Answer) -> None:
+    obligation = case.envelope.obligation
+    always = obligation.reason == "always"
+    refusing = answer.verdict in {V.REJECT, V.REQUEST_CHANGES}
+    if not answer.reason.strip() and (
+        always or (refusing and obligation.reason != "none")
+    ):
+        raise REASON_NEEDED("Say why; the agent and the auditor read it.", "/reason")
+    fresh = obligation.reauthentication
+    if fresh is not None and not _signed_in_within(case, fresh):
+        raise REAUTHENTICATE(f"Your sign-in must be newer than {fresh} seconds.")
+
+
+def _signed_in_within(case: Case, seconds: int) -> bool:
+    signed_in = case.person.authenticated_at
+    return signed_in is not None and case.now.timestamp() - signed_in <= seconds

@@ -1,0 +1,121 @@
+"""The agent answers a request for changes, or takes its question back."""
+
+from typing import Any
+from uuid import UUID
+
+from approvals.envelope import Envelope
+from approvals.models import Grant, Request
+from approvals.problems import NOT_FOUND, NOT_REVISABLE, TOO_LATE
+from approvals.queries import current_revision, live_grant
+from approvals.services.asking import check_arguments
+from approvals.services.editing import revise_in
+from approvals.services.ending import dismiss_decisions, end_request, expire
+from approvals.services.granting import end_grant, end_jobs
+from approvals.services.scene import lock_scene_of, scene_of
+from approvals.states import OPEN
+from checkpoints.models import Tool
+from kernel.clock import database_now
+from kernel.problems import Problem
+from tenants.idempotency import Once
+from tenants.principal import Principal
+from tenants.verbs import Verb, perform
+
+
+def revise(
+    principal: Principal,
+    *,
+    request_id: UUID,
+    arguments: dict[str, Any],
+    explanation: str = "",
+    once: Once | None = None,
+) -> Request:
+    """New arguments in answer to "changes requested". Raises `not_revisable`."""
+
+    def work(verb: Verb) -> Request | Problem:
+        request = lock_own(principal, request_id)
+        if request.state != Request.State.CHANGES_REQUESTED:
+            return NOT_REVISABLE(f"The request is {request.state}.")
+        return _revise(verb, principal, request, arguments, explanation)
+
+    return _raised(perform(principal.tenant_id, work, once=once))
+
+
+def _revise(
+    verb: Verb,
+    principal: Principal,
+    request: Request,
+    arguments: dict[str, Any],
+    explanation: str,
+) -> Request | Problem:
+    now = database_now()
+    if request.due_at is None or now >= request.due_at:
+        expire(verb, request, now)
+        return NOT_REVISABLE("The time to decide is over.")
+    tool = Tool.objects.get(id=request.tool_id)
+    check_arguments(tool, arguments, pointer="/arguments")
+    old = current_revision(request)
+    dismiss_decisions(verb, old, "The agent answered with a new revision.")
+    if explanation:
+        Request.objects.filter(id=request.id).update(explanation=explanation)
+    revise_in(
+        verb,
+        scene_of(request, now),
+        request,
+        tool,
+        Envelope(bytes(old.envelope)),
+        arguments=arguments,
+        author=principal.actor,
+        reason="",
+    )
+    return request
+
+
+def withdraw(
+    principal: Principal, *, request_id: UUID, reason: str, once: Once | None = None
+) -> Request:
+    """The agent no longer wants it. Raises `too_late` once it was executed."""
+
+    def work(verb: Verb) -> Request | Problem:
+        request = lock_own(principal, request_id)
+        if request.state == Request.State.CANCELLED:
+            return request
+        if request.state not in OPEN | {Request.State.APPROVED}:
+            return TOO_LATE(f"The request is {request.state}.")
+        _end_live_grant(verb, principal, request, reason)
+        end_request(
+            verb,
+            request,
+            Request.State.CANCELLED,
+            database_now(),
+            reason,
+            actor=principal.actor,
+        )
+        return request
+
+    return _raised(perform(principal.tenant_id, work, once=once))
+
+
+def _end_live_grant(
+    verb: Verb, principal: Principal, request: Request, reason: str
+) -> None:
+    grant = live_grant(request.id)
+    if grant is not None:
+        end_grant(
+            verb, grant, Grant.State.REVOKED, actor=principal.actor, reason=reason
+        )
+        end_jobs(request, "withdrawn")
+
+
+def lock_own(principal: Principal, request_id: UUID) -> Request:
+    """The agent's own request, locked; anyone else's does not exist."""
+    own = Request.objects.filter(id=request_id, agent_id=principal.agent_id)
+    if not own.exists():
+        raise NOT_FOUND("No such request.")
+    return lock_scene_of(request_id)
+
+
+def _raised[T](outcome: T | Problem) -> T:
+    """A refusal commits what it recorded, and only then is raised."""
+    if isinstance(outcome, Problem):
+        raise outcome
+    return outcome
