@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from config.embedded import broker, postgres
-from config.embedded.passwords import write_private
+from config.embedded.passwords import ensure_passwords, write_private
 
-__all__ = ["Services", "describe", "ensure", "secret_key", "status", "stop"]
+__all__ = [
+    *("Services", "describe", "ensure", "prepare", "secret_key", "status", "stop"),
+]
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,28 @@ def ensure(data_dir: Path, *, durable: bool = True) -> Services:
     Raises:
         RuntimeError: PostgreSQL cannot be created or started; the message says why.
     """
-    data_dir = _prepare(data_dir)
+    data_dir = prepare(data_dir)
     with _locked(data_dir):
-        secret_key(data_dir, create=True)
-        broker.ensure(data_dir)
         started = postgres.start(data_dir, durable=durable)
     return replace(describe(data_dir), started=started)
+
+
+def prepare(data_dir: Path) -> Path:
+    """Make the folder and the secrets in it, so that settings can be loaded.
+
+    The folder is ours alone, or, for root, one that PostgreSQL's account may pass.
+    """
+    data_dir = data_dir.absolute()
+    data_dir.parent.mkdir(parents=True, exist_ok=True)
+    if not data_dir.exists():
+        data_dir.mkdir(mode=0o700)
+        data_dir.chmod(0o711 if os.geteuid() == 0 else 0o700)
+    with _locked(data_dir):
+        ensure_passwords(data_dir)
+        broker.ensure(data_dir)
+        if not secret_key(data_dir):
+            write_private(_key_file(data_dir), secrets.token_urlsafe(48))
+    return data_dir
 
 
 def describe(data_dir: Path, database: str = "keyturn") -> Services:
@@ -72,22 +90,14 @@ def status(data_dir: Path) -> dict[str, str]:
     return {"postgres": "running" if up else "stopped"}
 
 
-def secret_key(data_dir: Path, *, create: bool = False) -> str:
-    """Return the key that signs cookies, the same for every process; or ``""``."""
-    file = data_dir / "keys" / "secret_key"
-    if create and not file.exists():
-        write_private(file, secrets.token_urlsafe(48))
+def secret_key(data_dir: Path) -> str:
+    """Return the key that signs cookies, the same for every process, or ``""``."""
+    file = _key_file(data_dir)
     return file.read_text() if file.exists() else ""
 
 
-def _prepare(data_dir: Path) -> Path:
-    """Make the folder: ours alone, or, for root, one PostgreSQL's account may pass."""
-    data_dir = data_dir.absolute()
-    data_dir.parent.mkdir(parents=True, exist_ok=True)
-    if not data_dir.exists():
-        data_dir.mkdir(mode=0o700)
-        data_dir.chmod(0o711 if os.geteuid() == 0 else 0o700)
-    return data_dir
+def _key_file(data_dir: Path) -> Path:
+    return data_dir / "keys" / "secret_key"
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from psycopg import sql
 
 from config.embedded import cluster as clusters
 from config.embedded.cluster import Cluster
-from config.embedded.passwords import ensure_passwords, read_passwords
+from config.embedded.passwords import read_passwords
 
 BOOTSTRAP = Path(__file__).with_name("bootstrap.sql")
 
@@ -52,7 +52,7 @@ def start(data_dir: Path, *, durable: bool = True) -> bool:
     Raises:
         RuntimeError: it cannot be created or does not start; the message says why.
     """
-    passwords = ensure_passwords(data_dir)
+    passwords = read_passwords(data_dir)
     cluster = clusters.locate(data_dir)
     if not cluster.created:
         password = passwords["postgres"]
@@ -118,6 +118,12 @@ def create_database(data_dir: Path, name: str, *, template: str = "template0") -
     )
     if done.returncode != 0:
         raise RuntimeError(f"bootstrap.sql failed: {done.stderr.strip()}")
+
+
+def databases(data_dir: Path) -> set[str]:
+    """Return the names of all databases."""
+    with psycopg.connect(url(data_dir, "postgres", "postgres")) as us:
+        return {name for (name,) in us.execute("select datname from pg_database")}
 
 
 def drop_database(data_dir: Path, name: str) -> None:

@@ -1,0 +1,106 @@
+"""The house the tests run in: an embedded installation of their own.
+
+Each process of a test run has its own data folder, and with it its own PostgreSQL,
+broker and keys; what a test starts as a subprocess finds them by itself. Tests connect
+as the app role, outside any enclosing transaction, and nothing is flushed: whoever
+needs a clean place makes a fresh tenant.
+"""
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import IO
+
+import django
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
+from pytest_django import DjangoDbBlocker
+
+from config import embedded
+from config.embedded import postgres
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+TEST_DATA_DIR = pytest.StashKey[tuple[Path, IO[str]]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Settle in a data folder, and only then let Django read its settings."""
+    if config.getoption("numprocesses", None):
+        return  # xdist's own workers do; their parent runs no test
+    if settings.configured:
+        raise pytest.UsageError("unset DJANGO_SETTINGS_MODULE: it is set here")
+    data_dir, lock = _reserve_data_dir()
+    config.stash[TEST_DATA_DIR] = data_dir, lock
+    for name in list(os.environ):
+        if name.startswith(("DATABASE_", "CELERY_", "DJANGO_", "KEYTURN_")):
+            del os.environ[name]
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    os.environ["KEYTURN_DATA_DIR"] = str(embedded.prepare(data_dir))
+    django.setup()
+
+
+def _reserve_data_dir() -> tuple[Path, IO[str]]:
+    """Take a folder that no other running test process has; the lock ends with us."""
+    base = Path(os.environ.get("KEYTURN_TEST_DATA_DIR") or BASE_DIR / "var" / "test")
+    base.mkdir(parents=True, exist_ok=True)
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    for number in count(1):
+        name = worker if number == 1 else f"{worker}-{number}"
+        lock = (base / f"{name}.lock").open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+        else:
+            return base / name, lock
+    raise AssertionError("count() does not end")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def django_db_setup(
+    django_test_environment: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[None]:
+    """Start PostgreSQL, make a fresh database and leave it open for the whole run."""
+    services = embedded.ensure(settings.DATA_DIR, durable=False)
+    with django_db_blocker.unblock():
+        _fresh_database(services.data_dir)
+        yield
+        _disconnect()
+    if services.started:
+        embedded.stop(services.data_dir)
+
+
+def _fresh_database(data_dir: Path) -> None:
+    """Replace the database by a copy of a migrated one, which is kept between runs."""
+    template = f"migrated_{_schema_digest()}"
+    present = postgres.databases(data_dir)
+    postgres.drop_database(data_dir, "keyturn")
+    if template in present:
+        postgres.create_database(data_dir, "keyturn", template=template)
+        return
+    postgres.create_database(data_dir, "keyturn")
+    call_command("migrate", verbosity=0)
+    _disconnect()
+    for outdated in present:
+        if outdated.startswith("migrated_"):
+            postgres.drop_database(data_dir, outdated)
+    postgres.create_database(data_dir, template, template="keyturn")
+
+
+def _disconnect() -> None:
+    connections.close_all()
+    connections["default"].close_pool()
+
+
+def _schema_digest() -> str:
+    """Digest everything that a migrated database can depend on."""
+    digest = hashlib.sha256()
+    for pattern in ("*/migrations/*.py", "kernel/*.py", "config/**/*.sql", "uv.lock"):
+        for file in sorted(BASE_DIR.glob(pattern)):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
