@@ -4,6 +4,7 @@ Nothing is shortened, rounded, sorted or beautified: what a node's `text` says i
 is digested (numbers in their canonical form, RFC 8785).
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,16 @@ MOST_COLUMNS = 8
 LONG_TEXT = 72
 CURRENCY_NAMES = ("currency", "currency_code")
 AMOUNT_NAMES = ("amount", "amount_delta", "total", "total_amount", "value", "price")
-ABSENT_CELL = "absent"
+ABSENT = "absent"
+LOOKS_TYPED = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?|true|false|null")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A column's key and the kind all its values share, or '' when they differ."""
+
+    name: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +34,9 @@ class ArgumentNode:
     """One value. `kind` is text, number, boolean, null, object, list or table.
 
     `name` is the key or the position; `note` is what the schema adds ("date"). A table
-    is an array of flat objects: `columns` are keys, `rows` hold one node a column, and
-    a node of kind `absent` where an object lacks that key.
+    is an array of flat objects: `heads` are its columns, `rows` hold one node a column,
+    of kind `absent` where an object lacks that key. `typed` asks for the kind to be
+    told beside the value, because "1" could be taken for 1.
     """
 
     name: str
@@ -35,7 +46,8 @@ class ArgumentNode:
     title: str = ""
     note: str = ""
     children: tuple["ArgumentNode", ...] = ()
-    columns: tuple[str, ...] = ()
+    typed: bool = False
+    heads: tuple[Head, ...] = ()
     rows: tuple[tuple["ArgumentNode", ...], ...] = ()
 
     @property
@@ -108,7 +120,9 @@ def node(value: Any, *, name: str, pointer: str, place: Place) -> ArgumentNode:
 
 
 def leaf(value: Any, plain: ArgumentNode, place: Place) -> ArgumentNode:
-    return replace(plain, text=exact_text(value))
+    text = exact_text(value)
+    mistakable = plain.kind == "text" and LOOKS_TYPED.fullmatch(text) is not None
+    return replace(plain, text=text, typed=mistakable)
 
 
 def branch_object(
@@ -130,10 +144,26 @@ def branch_table(value: list[Any], plain: ArgumentNode, place: Place) -> Argumen
     columns = columns_of(value)
     inside = place.items()
     rows = [
-        tuple(cell(record, key, f"{plain.pointer}/{at}", inside) for key in columns)
+        [cell(record, key, f"{plain.pointer}/{at}", inside) for key in columns]
         for at, record in enumerate(value)
     ]
-    return replace(plain, columns=columns, rows=tuple(rows))
+    heads = [
+        Head(name, shared_kind(column))
+        for name, column in zip(columns, zip(*rows, strict=True), strict=True)
+    ]
+    told = [
+        tuple(
+            replace(item, typed=not head.kind and item.kind != ABSENT)
+            for item, head in zip(row, heads, strict=True)
+        )
+        for row in rows
+    ]
+    return replace(plain, heads=tuple(heads), rows=tuple(told))
+
+
+def shared_kind(column: tuple[ArgumentNode, ...]) -> str:
+    kinds = {item.kind for item in column} - {ABSENT}
+    return kinds.pop() if len(kinds) == 1 else ""
 
 
 def cell(
@@ -141,7 +171,7 @@ def cell(
 ) -> ArgumentNode:
     where = f"{pointer}/{escape(key)}"
     if key not in record:
-        return ArgumentNode(name=key, pointer=where, kind=ABSENT_CELL)
+        return ArgumentNode(name=key, pointer=where, kind=ABSENT)
     return node(record[key], name=key, pointer=where, place=place.member(key))
 
 

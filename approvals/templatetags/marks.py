@@ -1,0 +1,105 @@
+"""Icons, chips, risk and keys: every mark of ours on a page comes from here."""
+
+from typing import Any
+
+from django import template
+from django.templatetags.static import static
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from approvals.presentation.case import Keys
+from approvals.presentation.marks import mark as mark_of
+
+register = template.Library()
+
+UNSEEN = format_html('<span class="sr">{}</span>', " keys turned")
+TONES = {"": "chip"} | {
+    tone: f"chip chip--{tone}" for tone in ("open", "ok", "warn", "bad", "info")
+}
+
+
+@register.simple_tag
+def icon(name: str, classes: str = "") -> SafeString:
+    """A symbol of the sprite. It never speaks: a word always stands beside it."""
+    return format_html(
+        '<svg class="icon {}" aria-hidden="true"><use href="{}#{}"/></svg>',
+        classes,
+        static("icons.svg"),
+        name,
+    )
+
+
+@register.simple_tag
+def chip(kind: str, word: str) -> SafeString:
+    """The status `word` of a request, run, effect or job as icon and word."""
+    found = mark_of(kind, word)
+    return format_html(
+        '<span class="{}">{}{}</span>',
+        TONES.get(found.tone, "chip"),
+        icon(found.icon),
+        found.word,
+    )
+
+
+@register.simple_tag
+def risk(word: str, suffix: str = "") -> SafeString:
+    """Risk as bars and a word; `suffix` may add ' risk'."""
+    found = mark_of("risk", word)
+    return format_html(
+        '<span class="risk risk--{}">{}{}{}</span>',
+        word,
+        icon(found.icon),
+        found.word,
+        suffix,
+    )
+
+
+@register.simple_tag
+def provenance(word: str) -> SafeString:
+    """Where a fact came from. A model's inference is hatched: it proves nothing."""
+    found = mark_of("provenance", word)
+    return format_html(
+        '<span class="from{}">{}{}</span>',
+        " from--untrusted" if found.tone == "untrusted" else "",
+        icon(found.icon),
+        found.word,
+    )
+
+
+@register.simple_tag
+def keys(count: Keys, suffix: str = "") -> SafeString:
+    """Keys lie flat once turned and stand upright while they wait."""
+    drawn = format_html_join(
+        "",
+        "{}",
+        ((icon(*symbol(turned)),) for turned in count.icons),
+    )
+    return format_html(
+        '<span class="keys">{}<span>{} of {}{}</span></span>',
+        drawn,
+        count.turned,
+        count.needed,
+        suffix or UNSEEN,
+    )
+
+
+def symbol(turned: bool) -> tuple[str, str]:
+    return ("key-turned", "icon--turned") if turned else ("key-waiting", "")
+
+
+@register.simple_tag
+def mark_icon(kind: str, word: str) -> SafeString:
+    """Only the icon of a status, coloured, where its word is part of a sentence."""
+    found = mark_of(kind, word)
+    return icon(found.icon, found.tone)
+
+
+@register.filter
+def mark_word(word: str, kind: str) -> str:
+    return mark_of(kind, word).word
+
+
+@register.filter
+def lookup(mapping: Any, key: Any) -> Any:
+    """A mapping's entry by a key that is known only at run time."""
+    return mapping.get(key, "") if mapping else ""

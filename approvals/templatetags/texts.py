@@ -1,0 +1,76 @@
+"""Texts of agents, tools and strangers on a page: inert, whole, nothing disguised."""
+
+import re
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from approvals.presentation.arguments import ArgumentNode
+from approvals.presentation.words import digest_words
+from kernel.visible import Segment, segments
+
+register = template.Library()
+
+PLAIN_SPACE = re.compile(r"[ \t\r\n]+")
+
+
+@register.filter
+def visible(text: str) -> SafeString:
+    """Escaped text in which nothing stays unseen: what hides or imitates is marked."""
+    return format_html_join("", "{}", ((drawn(part),) for part in segments(text)))
+
+
+@register.filter
+def one_line(text: str) -> SafeString:
+    """`visible` on one line, for lists; only plain spaces and breaks are joined."""
+    return visible(PLAIN_SPACE.sub(" ", text))
+
+
+def drawn(part: Segment) -> SafeString | str:
+    if part.kind == "text":
+        return part.text
+    return format_html(
+        '<span class="cp" title="{}">{}</span>', f"{part.name}: {part.why}", shown(part)
+    )
+
+
+def shown(part: Segment) -> str:
+    """The mark's own words: the gap's, or the code point and how often it repeats."""
+    if part.kind == "gap":
+        return part.name or ""
+    if part.kind == "confusable":
+        return f"{part.text} {part.codepoint}"
+    return f"{part.codepoint} × {part.count}" if part.count > 1 else f"{part.codepoint}"
+
+
+@register.simple_tag
+def scalar(node: ArgumentNode) -> SafeString:
+    """One exact value, its type unmistakable: "1" is not 1 and "true" is not true."""
+    if node.kind == "absent":
+        return format_html('<span class="quiet">{}</span>', "not there")
+    if node.kind == "text" and not node.text:
+        return format_html('<span class="quiet">{}</span>', "empty text")
+    return format_html(
+        '<span class="exactly exactly--{}">{}</span>{}',
+        node.kind,
+        visible(node.text),
+        type_note(node),
+    )
+
+
+def type_note(node: ArgumentNode) -> SafeString | str:
+    return format_html(" <small>{}</small>", node.kind) if node.typed else ""
+
+
+@register.filter
+def digest_text(digest: str) -> str:
+    """A digest in short, as bare text."""
+    return digest_words(digest)
+
+
+@register.filter
+def short_digest(digest: str, pairs: int = 2) -> SafeString:
+    """A digest in short, whole on hover."""
+    words = digest_words(digest, pairs=pairs)
+    return format_html('<code class="digest" title="{}">{}</code>', digest, words)

@@ -1,0 +1,67 @@
+// The case: copy and verify the digest, approve only what was shown, land on the outcome.
+"use strict";
+(() => {
+  const say = (text) => { document.getElementById("say").textContent = text; };
+  const hex = (bytes) => [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+  // SHA-256 over the domain, one zero byte and the canonical envelope: what the server
+  // signed for must be what this page carries.
+  const recompute = async (envelope) => {
+    const bytes = new TextEncoder().encode(`keyturn/approval/v1\0${envelope}`);
+    return hex(await crypto.subtle.digest("SHA-256", bytes));
+  };
+  const verdict = (part, good, text) => {
+    const output = part.closest(".exact").querySelector("[data-verdict]");
+    output.textContent = text;
+    output.className = `exact__verdict ${good ? "ok" : "bad"}`;
+  };
+  const verify = async (part) => {
+    if (!globalThis.crypto?.subtle) return verdict(part, false, "This browser computes digests only over https.");
+    const same = (await recompute(part.dataset.envelope)) === part.dataset.verify;
+    verdict(part, same, same ? "Recomputed here: the same" : "Recomputed here: DIFFERENT. Do not approve");
+  };
+  const copy = async (part) => {
+    const words = part.querySelector("span");
+    try {
+      await navigator.clipboard.writeText(part.dataset.copy);
+      words.textContent = "Copied";
+    } catch {
+      words.textContent = "Select and copy it below";
+    }
+    say(words.textContent);
+  };
+  addEventListener("click", ({ target }) => {
+    const part = target.closest?.("[data-copy], [data-verify]");
+    if (part) (part.dataset.copy ? copy : verify)(part);
+  });
+  addEventListener("submit", ({ target }) => {
+    if (target.matches("form[data-answer]")) setTimeout(() => target.querySelectorAll("[type=submit]").forEach((button) => { button.disabled = true; }));
+  });
+
+  // Approving opens only once the end of the frame has been in view. Without script the
+  // whole page is open anyway.
+  const gate = () => {
+    const end = document.querySelector("[data-exact-end]"), button = document.querySelector("[data-gate]");
+    if (!end || !button) return;
+    const word = button.querySelector("span"), seen = document.querySelector("[data-seen-words]");
+    const label = word.textContent;
+    const close = (closed) => {
+      button.disabled = closed;
+      word.textContent = closed ? "Read all of it first" : label;
+      seen.hidden = closed;
+    };
+    const watch = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return close(true);
+      close(false);
+      watch.disconnect();
+    });
+    watch.observe(end);
+  };
+
+  const land = () => document.querySelector("[data-outcome]")?.focus({ preventScroll: false });
+  gate();
+  land();
+  addEventListener("htmx:afterSettle", ({ detail }) => {
+    if (detail.elt.id === "case") gate();
+  });
+})();

@@ -1,0 +1,63 @@
+// Keyboard: a letter moves or opens a second step. It never decides, and none works
+// while somebody is typing.
+"use strict";
+(() => {
+  const TYPING = "input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]";
+  let going = false;
+
+  const usable = (part) => part && !part.disabled && part.checkVisibility();
+  const press = (part) => {
+    if (!usable(part)) return false;
+    if (part.matches("input")) part.focus();
+    else part.click();
+    return true;
+  };
+  const named = (letter) => [...document.querySelectorAll("[data-key]")].filter((part) => part.dataset.key === letter).find(usable);
+
+  const rows = () => [...document.querySelectorAll(".req__link")].filter(usable);
+  const step = (by) => {
+    const all = rows();
+    const here = all.indexOf(document.activeElement);
+    const from = here >= 0 ? here : all.findIndex((row) => row.ariaCurrent === "true");
+    all[Math.min(all.length - 1, Math.max(0, from + by))]?.focus();
+    return all.length > 0;
+  };
+  const open = () => {
+    const title = document.getElementById("case-title");
+    const row = document.activeElement.closest?.(".req__link");
+    if (row && row.ariaCurrent !== "true") return press(row);
+    title?.focus();
+    return Boolean(title);
+  };
+  const go = (letter) => {
+    going = false;
+    const way = [...document.querySelectorAll("[data-go]")].find((part) => part.dataset.go === letter);
+    if (way) location.assign(way.href);
+    return Boolean(way);
+  };
+  const letter = (key) => {
+    if (going) return go(key);
+    if (key === "g") return (going = true);
+    if (key === "o") return open();
+    if (key === "j" || key === "k") return press(named(key)) || step(key === "j" ? 1 : -1);
+    return press(named(key));
+  };
+
+  addEventListener("keydown", (event) => {
+    const sheet = event.target.closest?.("form[data-answer]");
+    if (sheet && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      return sheet.requestSubmit();
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (event.target.matches?.(TYPING) || document.querySelector(".sheet:popover-open")) return;
+    if (event.key.length === 1 && letter(event.key)) event.preventDefault();
+  });
+
+  // A second step takes the focus, so that what is typed next cannot reach the page.
+  addEventListener("toggle", ({ target, newState }) => {
+    if (newState === "open" && target.matches?.(".sheet")) (target.querySelector("textarea, input:not([type=hidden])") ?? target).focus();
+  }, true);
+
+  document.querySelector('.req__link[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
+})();

@@ -1,0 +1,76 @@
+// Live: the server says "changed" and nothing more; the page then fetches itself again
+// through its ordinary address. Nobody loses place, focus or what they are typing.
+"use strict";
+(() => {
+  const address = document.body.dataset.live;
+  const state = document.getElementById("live-state");
+  const POLL = 5000;
+  let planned = null, poll = null, lostAt = null;
+
+  const refresh = () => {
+    planned = null;
+    htmx.trigger(document.body, "refresh");
+  };
+  const changed = () => { planned ??= setTimeout(refresh, 200); };
+  const say = (text) => { document.getElementById("say").textContent = text; };
+
+  const show = (text, lost) => {
+    state.hidden = false;
+    state.classList.toggle("is-lost", lost);
+    state.querySelector("[data-live-words]").textContent = text;
+  };
+  const back = () => {
+    if (lostAt) changed();
+    lostAt = null;
+    clearInterval(poll);
+    show("Live", false);
+  };
+  const lost = () => {
+    if (lostAt) return;
+    lostAt = new Date();
+    poll = setInterval(changed, POLL);
+    show(`Not live since ${lostAt.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })}`, true);
+  };
+  const listen = () => {
+    const source = new EventSource(address);
+    source.addEventListener("open", back);
+    source.addEventListener("changed", changed);
+    source.addEventListener("error", () => {
+      lost();
+      if (source.readyState === EventSource.CLOSED) setTimeout(listen, POLL);
+    });
+    addEventListener("pagehide", () => source.close(), { once: true });
+  };
+  if (address && state) listen();
+
+  // A case that waits for a decision is never exchanged under its reader's eyes.
+  const busy = (part) => part.id === "case" && !("calm" in part.dataset);
+  addEventListener("htmx:beforeSwap", (event) => {
+    const { target, xhr } = event.detail;
+    if (target.id !== "case" || target.dataset.shown) return;
+    const fresh = new DOMParser().parseFromString(xhr.responseText, "text/html").getElementById("case");
+    const same = fresh && fresh.dataset.seen === target.dataset.seen;
+    event.detail.shouldSwap = !same && !busy(target);
+    const notice = target.querySelector("[data-fresh]");
+    if (!same && busy(target) && notice?.hidden) {
+      notice.hidden = false;
+      say(notice.textContent.trim());
+    }
+  });
+  addEventListener("click", ({ target }) => {
+    if (!target.closest?.("[data-fresh]")) return;
+    const part = document.getElementById("case");
+    part.dataset.shown = "true";
+    htmx.trigger(part, "refresh");
+  });
+
+  const places = new Map();
+  addEventListener("htmx:beforeSwap", ({ detail }) => {
+    for (const part of detail.target.querySelectorAll("[data-keep-scroll]")) places.set(part.id, part.scrollTop);
+  });
+  addEventListener("htmx:afterSettle", ({ detail }) => {
+    for (const part of detail.elt.querySelectorAll("[data-keep-scroll]")) part.scrollTop = places.get(part.id) ?? 0;
+    const news = detail.elt.dataset.say ?? detail.elt.querySelector("[data-outcome] h2")?.textContent;
+    if (news) say(news.trim());
+  });
+})();

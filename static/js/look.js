@@ -1,0 +1,16 @@
+// Theme and density: a radio button takes effect at once and is kept in a cookie, which
+// the server prints as an attribute of the root element.
+"use strict";
+addEventListener("change", ({ target }) => {
+  const name = target.closest?.("[data-look]")?.dataset.look;
+  if (!name) return;
+  if (target.value) document.documentElement.dataset[name] = target.value;
+  else delete document.documentElement.dataset[name];
+  const secure = location.protocol === "https:" ? "; secure" : "";
+  document.cookie = `keyturn_${name}=${target.value}; path=/; max-age=31536000; samesite=lax${secure}`;
+});
+
+// What only works with script is not there without it.
+const revealScripted = (root) => root.querySelectorAll("[data-needs-script]").forEach((part) => { part.hidden = false; });
+revealScripted(document);
+addEventListener("htmx:afterSettle", ({ target }) => revealScripted(target));

@@ -1,0 +1,46 @@
+// Times: relative ones stay true while the page is open, absolute ones are in the
+// reader's own zone. Words are those of approvals/presentation/words.py.
+"use strict";
+(() => {
+  const MINUTE = 60, HOUR = 3600, DAY = 86400;
+  const started = Date.now();
+  // The server's clock decides; a reader's wrong clock must not move a countdown.
+  const served = Date.parse(document.querySelector("meta[name=now]")?.content) || started;
+  const now = () => served + (Date.now() - started);
+
+  const hours = (seconds) => {
+    const whole = Math.floor(seconds / HOUR), rest = Math.floor((seconds % HOUR) / MINUTE);
+    return rest && whole < 10 ? `${whole} h ${rest} min` : `${whole} h`;
+  };
+  const span = (seconds) => {
+    if (seconds < MINUTE) return `${seconds} s`;
+    if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min`;
+    if (seconds < DAY) return hours(seconds);
+    const days = Math.floor(seconds / DAY);
+    return `${days} ${days === 1 ? "day" : "days"}`;
+  };
+  const passed = (at) => Math.max(0, Math.floor((now() - at) / 1000));
+  const words = {
+    ago: (at) => (passed(at) < MINUTE ? "just now" : `${span(passed(at))} ago`),
+    age: (at) => span(passed(at)),
+    until: (at) => (at > now() ? span(Math.floor((at - now()) / 1000)) : "expired"),
+    clock: (at) => new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
+    second: (at) => new Date(at).toLocaleTimeString([], { hourCycle: "h23" }),
+  };
+  const absolute = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "long" });
+
+  const tick = () => {
+    for (const time of document.querySelectorAll("time[data-time]")) {
+      const at = Date.parse(time.dateTime);
+      const text = words[time.dataset.time]?.(at);
+      if (text && text !== time.textContent) time.textContent = text;
+      if (!("local" in time.dataset)) {
+        time.title = absolute.format(at);
+        time.dataset.local = "";
+      }
+    }
+  };
+  tick();
+  setInterval(tick, 1000);
+  addEventListener("htmx:afterSettle", tick);
+})();
