@@ -5,10 +5,10 @@ import re
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from kernel.visible import Segment, segments
 
 from approvals.presentation.arguments import ArgumentNode
 from approvals.presentation.words import digest_words
-from kernel.visible import Segment, segments
 
 register = template.Library()
 
@@ -41,7 +41,8 @@ def shown(part: Segment) -> str:
         return part.name or ""
     if part.kind == "confusable":
         return f"{part.text} {part.codepoint}"
-    return f"{part.codepoint} × {part.count}" if part.count > 1 else f"{part.codepoint}"
+    again = f", {part.count} times" if part.count > 1 else ""
+    return f"{part.codepoint}{again}"
 
 
 @register.simple_tag
