@@ -14,7 +14,7 @@ from kernel.ids import new_id
 from kernel.update import update_exactly_one
 from tenants.verbs import Verb
 
-SYSTEM: Final = Actor(type="system", id="keyturn")
+SYSTEM: Final = Actor(type="system", id=None)
 UNDECIDED: Final = (Request.State.PENDING, Request.State.CHANGES_REQUESTED)
 
 
