@@ -19,6 +19,14 @@ def close_gate(tenant_id: UUID) -> None:
     _execute("SELECT pg_advisory_xact_lock(keyturn_gate(%s))", tenant_id)
 
 
+def lock_installation() -> None:
+    """Hold off every other founding of a tenant until this transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended('installation', 0))"
+        )
+
+
 def try_request_key(tenant_id: UUID, principal: UUID, key: str) -> bool:
     """Whether this transaction is the one that handles the idempotency key."""
     name = f"idempotency:{tenant_id}:{principal}:{key}"

@@ -21,14 +21,15 @@ class Replayed(Exception):
 
 @dataclass(kw_only=True)
 class Once:
-    """A request that must not be carried out twice.
+    """A request that must not be carried out twice, as far as it has a key.
 
     `render` turns the verb's result into (status, JSON text); it runs inside the
-    transaction, so that the answer is stored if and only if the work is.
+    transaction, so that the answer is stored if and only if the work is. It runs
+    without a key too: after the commit, the tenant's rows cannot be seen any more.
     """
 
     principal: UUID
-    key: str
+    key: str | None
     body_hash: bytes
     render: Callable[[Any], tuple[int, str]]
     answer: tuple[int, str] | None = None
@@ -40,7 +41,7 @@ def check_once(tenant_id: UUID, once: Once | None) -> None:
     Raises `Replayed` with the stored answer, `idempotency_mismatch` (422) when the
     body was another, `idempotency_in_flight` (409) while the first is under way.
     """
-    if once is None:
+    if once is None or once.key is None:
         return
     if not try_request_key(tenant_id, once.principal, once.key):
         raise Problem("idempotency_in_flight")
@@ -59,10 +60,12 @@ def _find(tenant_id: UUID, once: Once) -> IdempotencyRecord | None:
 
 
 def keep_once(tenant_id: UUID, once: Once | None, result: Any) -> None:
-    """Store the answer in the verb's own transaction."""
+    """Render the answer, and store it, in the verb's own transaction."""
     if once is None:
         return
     once.answer = status, response = once.render(result)
+    if once.key is None:
+        return
     IdempotencyRecord.objects.create(
         tenant_id=tenant_id,
         principal=once.principal,

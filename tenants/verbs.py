@@ -12,9 +12,9 @@ from enum import Enum
 from typing import Any, Final
 from uuid import UUID
 
-from audit.append import Actor, Journal, recorded
 from django.db import OperationalError, connection
 
+from audit.append import Actor, Journal, recorded
 from kernel.locks import close_gate, share_gate
 from kernel.problems import Problem
 from tenants.idempotency import Once, check_once, keep_once

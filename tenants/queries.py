@@ -1,0 +1,40 @@
+"""Reading who is who, inside the tenant's scope."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from kernel.clock import ClockTimestamp
+from tenants.models import ApiKey, Member, Role
+
+
+def active_member(tenant_id: UUID, member_id: UUID) -> Member | None:
+    """The member with tenant and user, if active as a member and as a person."""
+    return (
+        active_members(tenant_id)
+        .select_related("tenant", "user")
+        .filter(id=member_id)
+        .first()
+    )
+
+
+def active_members(tenant_id: UUID) -> QuerySet[Member]:
+    """Members who may act: they are active here, and may sign in at all."""
+    return Member.objects.filter(tenant_id=tenant_id, active=True, user__is_active=True)
+
+
+def active_owners(tenant_id: UUID) -> QuerySet[Member]:
+    """Those who may give a tenant's rights away, and must never run out."""
+    return active_members(tenant_id).filter(role=Role.OWNER)
+
+
+def key_now(tenant_id: UUID, key_id: UUID) -> tuple[ApiKey, datetime] | None:
+    """A key with its agent and tenant, and the database's time as it was read."""
+    key = (
+        ApiKey.objects.select_related("agent", "tenant")
+        .annotate(now=ClockTimestamp())
+        .filter(tenant_id=tenant_id, id=key_id)
+        .first()
+    )
+    return None if key is None else (key, key.now)

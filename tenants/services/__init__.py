@@ -1,0 +1,53 @@
+"""Every change of who may act, one verb each."""
+
+from tenants.services.agents import (
+    add_agent_owner,
+    create_agent,
+    disable_agent,
+    enable_agent,
+    end_agent_ownership,
+)
+from tenants.services.credentials import Issued, issue_key, revoke_key
+from tenants.services.groups import add_to_group, create_group, remove_from_group
+from tenants.services.people import (
+    add_member,
+    add_user,
+    change_role,
+    deactivate_member,
+    invite_member,
+    reactivate_member,
+)
+from tenants.services.tenancy import (
+    FirstRun,
+    Founded,
+    create_tenant,
+    first_run,
+    start_tenant,
+    stop_tenant,
+)
+
+__all__ = [
+    "FirstRun",
+    "Founded",
+    "Issued",
+    "add_agent_owner",
+    "add_member",
+    "add_to_group",
+    "add_user",
+    "change_role",
+    "create_agent",
+    "create_group",
+    "create_tenant",
+    "deactivate_member",
+    "disable_agent",
+    "enable_agent",
+    "end_agent_ownership",
+    "first_run",
+    "invite_member",
+    "issue_key",
+    "reactivate_member",
+    "remove_from_group",
+    "revoke_key",
+    "start_tenant",
+    "stop_tenant",
+]

@@ -1,0 +1,122 @@
+"""API keys: issued to an agent, shown once, dead from the moment of revocation."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from audit.append import Actor
+from kernel.clock import ClockTimestamp
+from kernel.ids import new_id
+from kernel.problems import declare
+from kernel.update import update_exactly_one
+from tenants import keys
+from tenants.checks import Acting, Operator, permitted
+from tenants.models import Agent, ApiKey
+from tenants.scopes import SCOPES
+from tenants.services.change import change, own
+from tenants.verbs import Verb
+
+UNKNOWN_SCOPE: Final = declare("unknown_scope", status=422, title="No such scope")
+ENVIRONMENT: Final = declare(
+    "environment_invalid", status=422, title="An environment is a short lower-case word"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issued:
+    """A new key; `text` is the key itself, to be shown now and never again."""
+
+    key: ApiKey
+    text: str
+
+
+def issue_key(
+    *,
+    tenant_id: UUID,
+    by: Acting,
+    agent_id: UUID,
+    name: str,
+    environment: str,
+    scopes: Collection[str] = tuple(SCOPES),
+    expires_at: datetime | None = None,
+) -> Issued:
+    """Issue a key to an agent. Takes no idempotency key: the answer is a secret.
+
+    The member who issues it never approves what comes with it. Raises `unknown_scope`
+    and `environment_invalid` (422).
+    """
+
+    def work(verb: Verb) -> Issued:
+        actor = permitted(tenant_id, by)
+        return cut_key(
+            verb,
+            actor=actor,
+            agent=own(Agent, tenant_id, agent_id),
+            name=name,
+            environment=environment,
+            scopes=scopes,
+            created_by=None if isinstance(by, Operator) else by,
+            expires_at=expires_at,
+        )
+
+    return change(tenant_id, work)
+
+
+def revoke_key(*, tenant_id: UUID, by: Acting, key_id: UUID) -> None:
+    """Revoke a key; the next request with it fails. Raises `lost_race` (409) if it
+    was revoked before."""
+
+    def work(verb: Verb) -> None:
+        actor = permitted(tenant_id, by, while_stopped=True)
+        own(ApiKey, tenant_id, key_id)
+        live = ApiKey.objects.filter(tenant_id=tenant_id, id=key_id, revoked_at=None)
+        update_exactly_one(live, revoked_at=ClockTimestamp())
+        verb.record("key.revoked", actor=actor, subject=("key", key_id))
+
+    change(tenant_id, work)
+
+
+def cut_key(
+    verb: Verb,
+    *,
+    actor: Actor,
+    agent: Agent,
+    name: str,
+    environment: str,
+    scopes: Collection[str],
+    created_by: UUID | None,
+    expires_at: datetime | None = None,
+) -> Issued:
+    """Issue a key inside a verb that has checked the right to."""
+    _refuse_unknown(scopes, environment)
+    key_id = new_id()
+    text = keys.issue(key_id=key_id, environment=environment)
+    key = ApiKey.objects.create(
+        id=key_id,
+        tenant_id=verb.tenant_id,
+        agent=agent,
+        name=name,
+        environment=environment,
+        scopes=sorted(set(scopes)),
+        hash=keys.digest_of(text),
+        created_by_id=created_by,
+        expires_at=expires_at,
+    )
+    data = {
+        "agent": str(agent.id),
+        "environment": environment,
+        "scopes": key.scopes,
+        "expires_at": expires_at.isoformat() if expires_at else None,
+    }
+    verb.record("key.issued", actor=actor, subject=("key", key.id), data=data)
+    return Issued(key=key, text=text)
+
+
+def _refuse_unknown(scopes: Collection[str], environment: str) -> None:
+    unknown = set(scopes) - set(SCOPES)
+    if unknown:
+        raise UNKNOWN_SCOPE(f"{min(unknown)!r} is none of {', '.join(SCOPES)}.")
+    if not keys.ENVIRONMENT.fullmatch(environment):
+        raise ENVIRONMENT("Use 1 to 32 of a-z, 0-9 and hyphens inside.")

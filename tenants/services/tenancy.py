@@ -1,0 +1,157 @@
+"""Tenants: founding one, stopping it, and the very first of an installation."""
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.utils.module_loading import import_string
+
+from audit.append import Actor
+from kernel.ids import new_id
+from kernel.locks import lock_installation
+from kernel.problems import NOT_FOUND, declare
+from kernel.update import update_exactly_one
+from tenants.access import OWNERS, any_tenant
+from tenants.checks import Acting, permitted
+from tenants.models import Agent, Group, Member, Role, Tenant, User
+from tenants.scopes import SCOPES
+from tenants.services.agents import install_agent
+from tenants.services.change import change
+from tenants.services.credentials import Issued, cut_key
+from tenants.services.groups import form_group, join_group
+from tenants.services.people import admit
+from tenants.verbs import Verb
+
+REVIEWERS: Final = "Reviewers"
+NOT_FIRST: Final = declare(
+    "not_first", status=409, title="This installation has been set up already"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Founded:
+    """A new tenant: its first owner, and the group of reviewers that holds them."""
+
+    tenant: Tenant
+    owner: Member
+    reviewers: Group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstRun:
+    """A new installation's tenant, person, agent and key; `issued.text` is secret."""
+
+    founded: Founded
+    user: User
+    agent: Agent
+    issued: Issued
+
+
+def create_tenant(
+    *, slug: str, name: str, owner_id: UUID, solo: bool = False
+) -> Founded:
+    """Found a tenant whose owner is the user `owner_id`; for the console.
+
+    `solo`: one person may own agents and decide, until a second member joins. Raises
+    `slug_taken` (409).
+    """
+
+    def work(verb: Verb) -> Founded:
+        actor = Actor("operator", verb.tenant_id)
+        return _found(verb, actor, slug=slug, name=name, owner_id=owner_id, solo=solo)
+
+    return change(new_id(), work)
+
+
+def first_run(
+    *,
+    slug: str,
+    tenant_name: str,
+    email: str,
+    name: str,
+    password: str,
+    agent_name: str = "first-agent",
+    environment: str = "production",
+    solo: bool = True,
+) -> FirstRun:
+    """Set up an installation that has no tenant: the one change by nobody in particular.
+
+    Raises `not_first` (409) as soon as there is a tenant, also when two arrive at once.
+    """
+    person = User(email=email.lower(), name=name, password=make_password(password))
+
+    def work(verb: Verb) -> FirstRun:
+        lock_installation()
+        if any_tenant():
+            raise NOT_FIRST()
+        person.save(force_insert=True)
+        actor = Actor("user", person.id)
+        founded = _found(
+            verb, actor, slug=slug, name=tenant_name, owner_id=person.id, solo=solo
+        )
+        owner = founded.owner.id
+        agent = install_agent(verb, actor=actor, name=agent_name, owners=[owner])
+        issued = cut_key(
+            verb,
+            actor=actor,
+            agent=agent,
+            name="First key",
+            environment=environment,
+            scopes=SCOPES,
+            created_by=owner,
+        )
+        return FirstRun(founded=founded, user=person, agent=agent, issued=issued)
+
+    return change(new_id(), work)
+
+
+def stop_tenant(*, tenant_id: UUID, by: Acting) -> None:
+    """Stop everything at once: no key works and nothing is consumed until `start`."""
+    _switch(tenant_id, by, was=Tenant.State.ACTIVE, becomes=Tenant.State.STOPPED)
+
+
+def start_tenant(*, tenant_id: UUID, by: Acting) -> None:
+    """Let a stopped tenant work again."""
+    _switch(tenant_id, by, was=Tenant.State.STOPPED, becomes=Tenant.State.ACTIVE)
+
+
+def _found(
+    verb: Verb, actor: Actor, *, slug: str, name: str, owner_id: UUID, solo: bool
+) -> Founded:
+    lock_installation()
+    tenant = Tenant.objects.create(id=verb.tenant_id, slug=slug, name=name, solo=solo)
+    data = {"slug": slug, "solo": solo}
+    subject = ("tenant", tenant.id)
+    verb.record("tenant.created", actor=actor, subject=subject, data=data)
+    owner = admit(verb, actor=actor, user_id=owner_id, role=Role.OWNER)
+    reviewers = form_group(verb, actor=actor, name=REVIEWERS)
+    join_group(verb, actor=actor, group=reviewers, member_id=owner.id)
+    founded = Founded(tenant=tenant, owner=owner, reviewers=reviewers)
+    _furnish(verb, actor, founded)
+    return founded
+
+
+def _furnish(verb: Verb, actor: Actor, founded: Founded) -> None:
+    """Let the apps above put in what a tenant starts with, in the same transaction.
+
+    They import this app, so it cannot import them: settings name their functions.
+    """
+    for path in getattr(settings, "KEYTURN_FURNISH", ()):
+        import_string(path)(verb, actor=actor, founded=founded)
+
+
+def _switch(
+    tenant_id: UUID, by: Acting, *, was: Tenant.State, becomes: Tenant.State
+) -> None:
+    def work(verb: Verb) -> None:
+        actor = permitted(tenant_id, by, roles=OWNERS, while_stopped=True)
+        if not Tenant.objects.filter(id=tenant_id).exists():
+            raise NOT_FOUND()
+        update_exactly_one(
+            Tenant.objects.filter(id=tenant_id, state=was), state=becomes
+        )
+        verb.record(f"tenant.{becomes}", actor=actor, subject=("tenant", tenant_id))
+
+    change(tenant_id, work)
