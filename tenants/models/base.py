@@ -22,11 +22,12 @@ class TenantModel(models.Model):
         abstract = True
 
 
-class TenantForeignKey[To: models.Model](models.ForeignKey[To]):
+class TenantForeignKey[Set, Get](models.ForeignKey[Set, Get]):
     """A reference within one tenant.
 
     The database enforces it as (tenant_id, id), added by `kernel.protect`: a plain
-    foreign key would accept another tenant's row.
+    foreign key would accept another tenant's row. (Two type parameters, because the
+    type checker's plugin fills in what may be set and what is got.)
     """
 
     def __init__(self, to: Any, **options: Any) -> None:
