@@ -30,6 +30,14 @@ class Action:
     arguments: Arguments
     explanation: str
 
+    def fields(self) -> dict[str, Any]:
+        return {
+            "tool": self.tool,
+            "target": self.target,
+            "arguments": dict(self.arguments),
+            "explanation": self.explanation,
+        }
+
 
 def choose_action(
     invoice: Invoice, comparison: Comparison, duplicate_of: str | None
@@ -133,8 +141,7 @@ def _full_message(arguments: Arguments) -> str:
         f" {'; '.join(_in_words(line, arguments['currency']) for line in named)}."
         f"{f' {more} more lines differ.' if more else ''}"
         f" This is not what our purchase order {arguments['purchase_order']} says."
-        f" Please send a corrected invoice, or a credit note over"
-        f" {arguments['currency']} {arguments['amount_delta'].lstrip('-')},"
+        f" Please send a corrected invoice{_or_credit(arguments)}"
         f" by {_day(arguments)}. Thank you, {COMPANY}"
     )
 
@@ -146,6 +153,13 @@ def _in_words(line: Arguments, currency: str) -> str:
         f" {currency} {line['invoiced_unit_price']} each, ordered were {ordered}"
         f" at {currency} {line['ordered_unit_price']}"
     )
+
+
+def _or_credit(arguments: Arguments) -> str:
+    delta: str = arguments["amount_delta"]
+    if not delta.startswith("-"):
+        return ""
+    return f", or a credit note over {arguments['currency']} {delta.lstrip('-')},"
 
 
 def _brief_reason(arguments: Arguments) -> str:

@@ -19,6 +19,7 @@ real system, not an example of one.
 
 import argparse
 import json
+import logging
 import re
 import socket
 import struct
@@ -40,14 +41,17 @@ from examples.invoice.effect_ledger import (
     KeyReused,
     StaleFence,
 )
+from examples.invoice.log_lines import log_to_stderr
 from examples.invoice.planned_failures import InvalidPlan, Mode, Plan, PlannedFailures
+
+log = logging.getLogger("corrections")
 
 MAX_BODY = 1024 * 1024
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER with no time: close sends a reset
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Answer(Exception):
     """A response; raised where it ends the handling early."""
 
@@ -208,10 +212,8 @@ class Handler(BaseHTTPRequestHandler):
         self.connection.close()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Write what http.server would, with control characters escaped."""
-        line = format % args
-        printed = line.encode("unicode_escape").decode()
-        print(f"corrections  {printed}", flush=True)  # noqa: T201 - its log
+        """Write what http.server would, in our own form."""
+        log.info("%s", format % args)
 
 
 def _key(headers: Message) -> str:
@@ -255,6 +257,7 @@ def main() -> None:
         help="play a system that acts again on every call",
     )
     options = parser.parse_args()
+    log_to_stderr()
     ledger = EffectLedger(options.data, honours_keys=not options.ignore_keys)
     server = CorrectionServer(("127.0.0.1", options.port), ledger)
     port = server.server_address[1]

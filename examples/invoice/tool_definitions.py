@@ -169,12 +169,12 @@ WORKFLOW_KIND = "invoice"
 WORKFLOW: dict[str, Any] = {
     "initial": "reading",
     "stages": {
-        "reading": ["comparing", "failed"],
-        "comparing": ["validating", "failed"],
-        "validating": ["awaiting_approval", "done", "failed"],
+        "reading": ["comparing"],
+        "comparing": ["validating"],
+        "validating": ["validated"],
+        "validated": ["awaiting_approval", "done"],
         "awaiting_approval": ["done"],
         "done": [],
-        "failed": [],
     },
     "schema_versions": [1],
     "fields": {
