@@ -150,6 +150,9 @@ class Shift:
         except _STOPPED as stopped:
             log.error("%s  stopped: %r", invoice_id, stopped)
             return {"invoice": invoice_id, "stopped": str(stopped)}
+        except Exception as defect:  # a thread that dies says nothing to the others
+            log.exception("%s  stopped", invoice_id)
+            return {"invoice": invoice_id, "stopped": repr(defect)}
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ prints {"url": …, "port": …} as one JSON line once it answers.
     POST /corrections, POST /holds     act once per Idempotency-Key; 201, or 200 again
     GET  /corrections/by-key/{key}     what became of a key: 200 or 404
     GET  /corrections?key={key}        the same (and both for /holds)
-    GET  /stats                        effects and calls, by key
+    GET  /stats                        effects and calls by key, calls in flight
     POST /failures                     {"mode", "count"?, "seconds"?, "invoice_id"?}
     GET  /healthz
 
@@ -67,6 +67,22 @@ def refusal(status: HTTPStatus, error: str, detail: str) -> Answer:
     return Answer(status, {"error": error, "detail": detail})
 
 
+class OpenCalls:
+    """Counts the calls that may still act."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.open = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.open += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self.open -= 1
+
+
 class CorrectionServer(ThreadingHTTPServer):
     """The listening socket, and what its handlers share."""
 
@@ -76,6 +92,7 @@ class CorrectionServer(ThreadingHTTPServer):
         super().__init__(address, Handler)
         self.ledger = ledger
         self.failures = PlannedFailures()
+        self.calls = OpenCalls()
         self.stopping = threading.Event()
 
     def act(self, kind: str, headers: Message, body: dict[str, Any]) -> Answer:
@@ -84,13 +101,18 @@ class CorrectionServer(ThreadingHTTPServer):
         invoice_id = body.get("invoice_id")
         if not isinstance(invoice_id, str) or not invoice_id:
             raise refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "invoice_id")
-        self.ledger.note_arrival(key)
-        plan = self.failures.next_for(invoice_id)
-        self._fail_before(plan)
-        effect = self._record(kind=kind, key=key, fence=fence, body=body)
+        with self.calls:
+            self.ledger.note_arrival(key)
+            plan = self.failures.next_for(invoice_id)
+            self._fail_before(plan)
+            effect = self._record(kind=kind, key=key, fence=fence, body=body)
         if plan.mode is Mode.COMMIT_THEN_DROP:
             raise Drop
         return _described(effect)
+
+    def statistics(self) -> Answer:
+        in_flight = {"in_flight": self.calls.open}
+        return Answer(HTTPStatus.OK, self.ledger.statistics() | in_flight)
 
     def _fail_before(self, plan: Plan) -> None:
         if plan.mode is Mode.REFUSE:
@@ -157,7 +179,7 @@ class Handler(BaseHTTPRequestHandler):
             case ["healthz"]:
                 return Answer(HTTPStatus.OK, {"status": "ok"})
             case ["stats"]:
-                return Answer(HTTPStatus.OK, self.server.ledger.statistics())
+                return self.server.statistics()
             case [kind, "by-key", key] if kind in FIRST_IDS:
                 return self.server.find(unquote(key))
             case [kind] if kind in FIRST_IDS:

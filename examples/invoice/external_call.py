@@ -35,8 +35,8 @@ class CorrectionSystem:
     http: httpx.Client
 
     @classmethod
-    def connect(cls, url: str) -> "CorrectionSystem":
-        return cls(httpx.Client(base_url=url, timeout=10.0, trust_env=False))
+    def connect(cls, url: str, *, timeout: float = 10.0) -> "CorrectionSystem":
+        return cls(httpx.Client(base_url=url, timeout=timeout, trust_env=False))
 
     def carry_out(self, effect: Mapping[str, Any]) -> Report:
         """Do exactly what was approved, at most once.
