@@ -4,6 +4,7 @@ Everything that the four checks compare is inside, so nothing that was approved 
 change without the digest changing.
 """
 
+import hashlib
 import secrets
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,7 +14,13 @@ from uuid import UUID
 
 from approvals.policy import Obligation
 from checkpoints.models import Checkpoint, Tool
-from kernel.canonical import approval_digest, canonical_bytes, effect_key
+from kernel.canonical import (
+    APPROVAL_DOMAIN,
+    approval_digest,
+    canonical_bytes,
+    effect_key,
+)
+from kernel.problems import Problem
 from kernel.strict_json import parse
 from sessions.models import Run, Session
 from tenants.models import ApiKey
@@ -121,8 +128,17 @@ class Envelope:
 
     @cached_property
     def digest(self) -> bytes:
-        """Recomputed, never remembered."""
-        return approval_digest(self.record)
+        """Recomputed from the stored bytes, never remembered."""
+        return hashlib.sha256(APPROVAL_DOMAIN.encode() + b"\0" + self.content).digest()
+
+    def is_intact(self, stated: bytes) -> bool:
+        """Whether the bytes are canonical and are those that `stated` covers."""
+        if self.digest != stated:
+            return False
+        try:
+            return canonical_bytes(self.record) == self.content
+        except Problem:
+            return False
 
     @cached_property
     def obligation(self) -> Obligation:

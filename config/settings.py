@@ -4,7 +4,6 @@ With no ``DATABASE_URL`` the installation is *embedded*: its services live under
 ``KEYTURN_DATA_DIR``. Importing this file starts nothing and writes nothing.
 """
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -56,7 +55,7 @@ INSTALLED_APPS = [
     "checkpoints",
     "sessions",
     "tenants",
-    *(["audit"] if find_spec("audit") else []),
+    "audit",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -114,6 +113,9 @@ _SESSION = " ".join(
         "default_transaction_isolation": r"read\ committed",
     }.items()
 )
+# A pool, since a connection kept per thread leaks under ASGI; 0 for none at all.
+_pool_size = env.number("KEYTURN_POOL_SIZE", 8)
+_pool = _pool_size and {"min_size": 1, "max_size": _pool_size, "timeout": 5}
 _services = embedded.describe(DATA_DIR)
 
 
@@ -126,15 +128,8 @@ def _privileged(name: str, embedded_url: str, **options: Any) -> dict[str, Any]:
 
 
 DATABASES = {
-    # A pool, since a connection kept per thread leaks under ASGI.
     "default": env.database(
-        env.text("DATABASE_URL", _services.app_url),
-        options=_SESSION,
-        pool={
-            "min_size": 1,
-            "max_size": env.number("KEYTURN_POOL_SIZE", 8),
-            "timeout": 5,
-        },
+        env.text("DATABASE_URL", _services.app_url), options=_SESSION, pool=_pool
     ),
     # Migrations only. Web and worker processes need not be given its URL.
     "owner": _privileged("DATABASE_OWNER_URL", _services.owner_url),

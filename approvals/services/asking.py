@@ -8,8 +8,9 @@ from uuid import UUID
 from approvals.access import owners_since
 from approvals.asks import Ask
 from approvals.envelope import Action, Asking, Envelope, seal
+from approvals.judging import judge_action
 from approvals.models import Decision, Pause, Request, Revision
-from approvals.policy import ActionSubject, Obligation, evaluate
+from approvals.policy import Obligation
 from approvals.policy.obligation import Verdict
 from approvals.problems import (
     ARGUMENTS_INVALID,
@@ -17,14 +18,14 @@ from approvals.problems import (
     TOOL_CALL_REPEATED,
     TOOL_DISABLED,
 )
-from approvals.queries import fact_values, queue_for, statements
-from approvals.schemas import check_against
+from approvals.queries import queue_for
 from approvals.services.granting import grant, move_request
 from approvals.titles import title_of
 from audit.append import Actor
 from checkpoints.models import Checkpoint, Risk, Tool
 from kernel.canonical import canonical_bytes
 from kernel.ids import new_id
+from kernel.json_schema import check_value
 from kernel.secrets import find_secret
 from sessions.models import Run, Session
 from tenants.models import ApiKey
@@ -108,7 +109,8 @@ def check_arguments(tool: Tool, arguments: dict[str, Any], *, pointer: str) -> N
             f"{size} bytes; at most {MOST_ARGUMENT_BYTES}.", pointer
         )
     schema = tool.definition.get("schema")
-    check_against(schema, arguments, kind=ARGUMENTS_INVALID, pointer=pointer)
+    if schema:
+        check_value(schema, arguments, kind=ARGUMENTS_INVALID, pointer=pointer)
     found = find_secret(arguments)
     if found is not None:
         raise SECRET_IN_ARGUMENTS(
@@ -130,18 +132,15 @@ def judge(
     scene: Scene, tool: Tool, arguments: Any, target: Any, risk: str
 ) -> Obligation:
     """What the policies in force owe for this action, on the run's facts."""
-    return evaluate(
-        statements(),
-        ActionSubject(
-            tool=tool.name,
-            arguments=dict(arguments),
-            target=target,
-            risk=risk,
-            environment=scene.key.environment,
-            agent=scene.key.agent.name,
-            subject=scene.session.subject,
-            facts=fact_values(scene.run.id),
-        ),
+    return judge_action(
+        tool=tool.name,
+        arguments=dict(arguments),
+        target=target,
+        risk=risk,
+        key=scene.key,
+        agent=scene.key.agent,
+        session=scene.session,
+        run=scene.run,
     )
 
 
@@ -278,7 +277,7 @@ def record_policy_decision(
     )
     verb.record(
         "decision.recorded",
-        actor=Actor(type="policy", id=None),
+        actor=Actor(type="policy", id="keyturn"),
         subject=("decision", decision.id),
         data=decision_facts(decision, request, revision),
     )

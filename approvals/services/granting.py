@@ -14,7 +14,7 @@ from kernel.ids import new_id
 from kernel.update import update_exactly_one
 from tenants.verbs import Verb
 
-SYSTEM: Final = Actor(type="system", id=None)
+SYSTEM: Final = Actor(type="system", id="keyturn")
 UNDECIDED: Final = (Request.State.PENDING, Request.State.CHANGES_REQUESTED)
 
 

@@ -1,0 +1,61 @@
+# The two that matter: `make demo` shows it, `make test` proves it.
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-long check fix bench screenshots environment
+MAKEFLAGS += --no-print-directory
+
+UV := .ci/uv
+RUN := $(UV) run --no-sync
+JOBS ?= auto
+ARGS ?=
+
+# What `check --deploy` looks at; nothing is connected to.
+PRODUCTION := \
+	DJANGO_SECRET_KEY=$$($(RUN) python -c 'import secrets; print(secrets.token_urlsafe(60))') \
+	KEYTURN_BASE_URL=https://keyturn.example \
+	DATABASE_URL=postgresql://keyturn_app:unused@database.invalid/keyturn
+
+help:
+	@echo 'make demo         run everything on this machine, with people and requests in it'
+	@echo 'make test         the tests, with real PostgreSQL, workers and Chromium'
+	@echo 'make test-long    the tests that take longer: crashes, races, load'
+	@echo 'make check        formatting, lint, types, layers, migrations, settings'
+	@echo 'make fix          format, and mend what can be mended by itself'
+	@echo 'make bench        measure'
+	@echo 'make screenshots  pictures of every page, in var/screenshots'
+
+# It leaves what the developer's environment has on top.
+demo:
+	@$(UV) sync --quiet --locked --inexact --no-dev --extra embedded
+	@$(RUN) manage.py demo $(ARGS)
+
+environment:
+	@$(UV) sync --quiet --locked
+
+test: environment
+	@browser=$$(.ci/browser) || exit 1; \
+	CHROMIUM="$$browser" $(RUN) pytest -n $(JOBS) $(ARGS) \
+		-m "$$(test -n "$$browser" || echo "not browser and ")not long and not screenshots"
+
+test-long: environment
+	@CHROMIUM="$$(.ci/browser)" $(RUN) pytest -m long $(ARGS)
+
+screenshots: environment
+	@browser=$$(.ci/browser) || exit 1; \
+	CHROMIUM="$$browser" $(RUN) pytest -m screenshots $(ARGS)
+
+bench: environment
+	@$(RUN) python -m benchmarks $(ARGS)
+
+check: environment
+	$(RUN) ruff format --check .
+	$(RUN) ruff check .
+	$(RUN) mypy
+	$(RUN) lint-imports --no-logo
+	git ls-files -z 'templates/*.html' | xargs -0 -r $(RUN) djade --check --target-version 6.1
+	@KEYTURN_POOL_SIZE=0 $(RUN) python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
+	@$(PRODUCTION) $(RUN) manage.py check --deploy --fail-level WARNING
+
+fix: environment
+	$(RUN) ruff format .
+	$(RUN) ruff check --fix .
+	git ls-files -z 'templates/*.html' | xargs -0 -r $(RUN) djade --target-version 6.1

@@ -1,0 +1,181 @@
+"""Does this run have permission to perform this exact action, now?
+
+Pinned obligation (what was asked) and current obligation (what policy says today)
+are both required; so tightening a policy counts at once, and loosening it never
+lets more pass than people agreed to.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+from approvals.checks.evidence import check_evidence
+from approvals.checks.matter import Matter
+from approvals.checks.preconditions import check_preconditions
+from approvals.judging import judge_action
+from approvals.models import Decision, Grant
+from approvals.policy import Obligation
+from approvals.policy.obligation import Verdict
+from approvals.separation import people_for, standing
+from kernel.outcome import Outcome, Passed, Refused, RefusalClass
+from tenants.models import Member
+
+V = Decision.Verdict
+
+
+def check_authority(matter: Matter) -> Outcome:
+    """Each question in turn; the first that is not answered well refuses."""
+    for question in QUESTIONS:
+        refused = question(matter)
+        if refused is not None:
+            return refused
+    approvers = people_for(matter.decisions, V.APPROVE)
+    return Passed({"approvers": list(map(str, approvers))})
+
+
+def _grant_is_live(matter: Matter) -> Refused | None:
+    grant = matter.grant
+    if grant is None:
+        return _refuse("no_grant", "There is no live approval for this.", "stop")
+    if grant.state != Grant.State.LIVE:
+        return _refuse(f"grant_{grant.state}", f"The approval is {grant.state}.", "stop")
+    if grant.revision_id != matter.revision.id:
+        return _refuse("grant_of_other_revision", "It is for other wording.", "stop")
+    return None
+
+
+def _digest_holds(matter: Matter) -> Refused | None:
+    """Recomputed from the sealed bytes; every place that states it must agree."""
+    computed = matter.envelope.digest
+    stated = {bytes(matter.revision.digest)}
+    stated |= {bytes(one.digest) for one in matter.decisions}
+    if matter.grant is not None:
+        stated.add(bytes(matter.grant.digest))
+    if stated != {computed}:
+        return _refuse("digest_mismatch", "The action is not what was approved.", "stop")
+    return None
+
+
+def _in_time(matter: Matter) -> Refused | None:
+    assert matter.grant is not None
+    if matter.now >= matter.grant.expires_at:
+        return _refuse("grant_expired", "The approval was not used in time.", "stop")
+    if matter.now < matter.grant.not_before:
+        return _refuse("waiting", "The waiting time is not over.", "wait")
+    return None
+
+
+def _tool_unchanged(matter: Matter) -> Refused | None:
+    tool, sealed = matter.tool, matter.envelope.record["tool"]
+    if not tool.enabled:
+        return _refuse("tool_disabled", f"{tool.name} has been switched off.", "stop")
+    if tool.name != sealed["name"] or tool.mode != sealed["mode"]:
+        return _refuse("tool_changed", "This is not the approved tool.", "reopen")
+    if bytes(tool.digest).hex() != sealed["digest"]:
+        return _refuse(
+            "tool_changed",
+            f"{tool.name} was changed after the approval.",
+            "reopen",
+        )
+    return None
+
+
+def _pinned_holds(matter: Matter) -> Refused | None:
+    """Those who agreed may still agree, under what was asked then."""
+    if _is_satisfied(matter, matter.envelope.obligation):
+        return None
+    gone = _inactive(matter)
+    if gone:
+        return _refuse("decider_inactive", f"{gone} can no longer sign in.", "reopen")
+    return _refuse(
+        "decider_not_eligible",
+        "Somebody who agreed may no longer decide this.",
+        "reopen",
+    )
+
+
+def _current_holds(matter: Matter) -> Refused | None:
+    """What policy asks today is satisfied by the same decisions."""
+    current = _current(matter)
+    if current.verdict is Verdict.DENY or not _is_satisfied(matter, current):
+        return _refuse(
+            "policy_changed", "Policy asks for more than was agreed.", "reopen"
+        )
+    return _current_time(matter, current) or _current_demands(matter, current)
+
+
+def _current(matter: Matter) -> Obligation:
+    action = matter.envelope.action
+    return judge_action(
+        tool=action.tool,
+        arguments=action.arguments,
+        target=action.target,
+        risk=matter.request.risk,
+        key=matter.key,
+        agent=matter.agent,
+        session=matter.session,
+        run=matter.run,
+    )
+
+
+def _current_time(matter: Matter, current: Obligation) -> Refused | None:
+    assert matter.grant is not None
+    decided = matter.request.decided_at or matter.grant.created_at
+    opens = decided + timedelta(seconds=current.wait)
+    if matter.now < opens:
+        return _refuse("waiting", "Policy now asks for a longer wait.", "wait")
+    if matter.now >= opens + timedelta(seconds=current.use_within):
+        return _refuse("policy_expired", "Policy now gives less time.", "reopen")
+    return None
+
+
+def _current_demands(matter: Matter, current: Obligation) -> Refused | None:
+    people = [one for one in matter.decisions if one.verdict == V.APPROVE]
+    if current.reason == "always" and any(
+        not one.reason for one in people if one.member_id
+    ):
+        return _refuse("reason_missing", "Policy now asks for reasons.", "reopen")
+    if current.reauthentication is not None and any(
+        not _was_fresh(one, current.reauthentication) for one in people if one.member_id
+    ):
+        return _refuse("not_fresh", "Policy now asks for a fresh sign-in.", "reopen")
+    return None
+
+
+def _was_fresh(decision: Decision, seconds: int) -> bool:
+    signed_in = decision.authentication.get("at")
+    if not isinstance(signed_in, int | float):
+        return False
+    return decision.created_at.timestamp() - signed_in <= seconds
+
+
+def _is_satisfied(matter: Matter, obligation: Obligation) -> bool:
+    if not obligation.rules:
+        return True
+    now_stands = standing(
+        matter.request, matter.revision, matter.envelope, obligation
+    )
+    return now_stands.satisfied_by(people_for(matter.decisions, V.APPROVE))
+
+
+def _inactive(matter: Matter) -> str:
+    people = people_for(matter.decisions, V.APPROVE)
+    rows = Member.objects.select_related("user").filter(id__in=people)
+    gone = [str(m.user) for m in rows if not (m.active and m.user.is_active)]
+    return ", ".join(sorted(gone))
+
+
+def _refuse(code: str, reason: str, klass: RefusalClass) -> Refused:
+    return Refused(f"authority.{code}", reason, klass)
+
+
+QUESTIONS: Final[tuple[Callable[[Matter], Refused | None], ...]] = (
+    _grant_is_live,
+    _digest_holds,
+    _in_time,
+    _tool_unchanged,
+    check_evidence,
+    _pinned_holds,
+    _current_holds,
+    check_preconditions,
+)

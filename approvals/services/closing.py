@@ -1,0 +1,64 @@
+"""Ending a pause: once every question is answered and every action has an outcome."""
+
+from uuid import UUID
+
+from approvals.models import Pause, Request, ResumeJob
+from approvals.services.granting import SYSTEM, UNDECIDED
+from checkpoints.checkpoint import close_with_checkpoint
+from checkpoints.models import Effect
+from kernel.clock import ClockTimestamp
+from kernel.update import update_exactly_one
+from sessions.models import Run
+from sessions.runs import move_run
+from tenants.verbs import Verb
+
+ENDED = (Effect.State.CONFIRMED, Effect.State.FAILED, Effect.State.ABSENT)
+
+
+def close_step(verb: Verb, run: Run, effect: Effect) -> None:
+    """The action has its outcome: a closing checkpoint, and perhaps the run goes on.
+
+    The checkpoint keeps its parent's payload, which is the agent's own and opaque; the
+    outcome is in its header, under the request.
+    """
+    request = Request.objects.get(id=effect.request)
+    close_with_checkpoint(
+        verb,
+        run,
+        closes=(request.id,),
+        marker={
+            "tool_call_id": request.tool_call_id,
+            "effect": str(effect.id),
+            "state": effect.state,
+            "external_id": effect.external_id,
+        },
+        actor=SYSTEM,
+    )
+    verb.changed(request.id, run.id)
+    go_on(verb, run, request.pause_id)
+
+
+def go_on(verb: Verb, run: Run, pause_id: UUID) -> None:
+    """Close the pause if nothing of it is open; else wait for the rest of it."""
+    if not _is_finished(pause_id):
+        if run.state == Run.State.RESUMING:
+            move_run(verb, run, Run.State.PAUSED, actor=SYSTEM, reason="Others wait.")
+        return
+    update_exactly_one(
+        Pause.objects.filter(id=pause_id, closed_at=None), closed_at=ClockTimestamp()
+    )
+    if run.state == Run.State.NEEDS_ATTENTION:
+        move_run(verb, run, Run.State.RESUMING, actor=SYSTEM, reason="Resolved.")
+    move_run(verb, run, Run.State.RUNNING, actor=SYSTEM, reason="Answered.")
+
+
+def _is_finished(pause_id: UUID) -> bool:
+    requests = Request.objects.filter(pause_id=pause_id)
+    if requests.filter(state__in=[*UNDECIDED, Request.State.APPROVED]).exists():
+        return False
+    if ResumeJob.objects.filter(request__in=requests, due_at__isnull=False).exists():
+        return False
+    effects = Effect.objects.filter(request__in=requests.values("id"))
+    return not effects.exclude(state__in=ENDED).exists()
+
+

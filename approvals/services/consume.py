@@ -1,0 +1,137 @@
+"""Consuming a grant: four checks, then the one effect, in one transaction.
+
+Shared by both doors to an action: the worker that carries out managed tools, and the
+agent that redeems.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from approvals.checks import Matter, Verification, verify
+from approvals.envelope import Action
+from approvals.models import Grant, Request, VerificationReport
+from approvals.services.gather import gather
+from approvals.services.granting import SYSTEM, move_request
+from approvals.services.refusing import follow_refusal, store_report
+from audit.append import Actor
+from checkpoints.effects import start_effect
+from checkpoints.models import Attempt, Effect
+from kernel.canonical import canonical_bytes
+from kernel.clock import ClockTimestamp, database_now
+from kernel.outcome import Refused
+from kernel.update import update_exactly_one
+from sessions.models import Run
+from sessions.runs import move_run
+from tenants.verbs import Verb
+
+# A consumed action must start within this, or not at all under this attempt.
+SEND_WITHIN: Final = timedelta(seconds=15)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """The action may happen now, exactly so, before `attempt.send_before`."""
+
+    effect: Effect
+    attempt: Attempt
+    action: Action
+    fence: int
+    consumed_at: datetime
+    report: VerificationReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declined:
+    """The action may not happen; the report says why and what was done about it."""
+
+    refused: Refused
+    report: VerificationReport
+
+
+def consume(
+    verb: Verb,
+    request: Request,
+    run: Run,
+    *,
+    door: str,
+    actor: Actor = SYSTEM,
+    within: timedelta = SEND_WITHIN,
+) -> Started | Declined:
+    """On locked rows: verify, and start the effect or follow the refusal."""
+    matter = gather(request, run, database_now())
+    verification = verify(matter)
+    if verification.refused is not None:
+        return decline(verb, matter, verification, door=door)
+    report = store_report(verb, matter, verification, door=door)
+    return _start(verb, matter, report, actor, within)
+
+
+def decline(
+    verb: Verb, matter: Matter, verification: Verification, *, door: str
+) -> Declined:
+    """Store the refusal and do what its class says."""
+    assert verification.refused is not None
+    report = store_report(verb, matter, verification, door=door)
+    follow_refusal(verb, matter, verification.refused)
+    return Declined(refused=verification.refused, report=report)
+
+
+def _start(
+    verb: Verb,
+    matter: Matter,
+    report: VerificationReport,
+    actor: Actor,
+    within: timedelta,
+) -> Started:
+    grant, request, run = matter.grant, matter.request, matter.run
+    assert grant is not None
+    _use_up(verb, grant, actor)
+    move_request(request, Request.State.CONSUMED)
+    if run.state != Run.State.RESUMING:
+        move_run(verb, run, Run.State.RESUMING, actor=actor, reason="Verified.")
+    effect, attempt = start_effect(
+        verb,
+        run=run,
+        tool=matter.tool,
+        request_id=request.id,
+        grant_id=grant.id,
+        key=matter.envelope.effect_key(),
+        action=_sealed_action(matter),
+        fence=run.fence,
+        send_before=min(matter.now + within, grant.expires_at),
+        actor=actor,
+    )
+    return Started(
+        effect=effect,
+        attempt=attempt,
+        action=matter.envelope.action,
+        fence=run.fence,
+        consumed_at=matter.now,
+        report=report,
+    )
+
+
+def _sealed_action(matter: Matter) -> bytes:
+    action = matter.envelope.action
+    return canonical_bytes(
+        {"tool": action.tool, "target": action.target, "arguments": action.arguments}
+    )
+
+
+def _use_up(verb: Verb, grant: Grant, actor: Actor) -> None:
+    """Single use: of all who try, one finds it live."""
+    update_exactly_one(
+        Grant.objects.filter(
+            id=grant.id, state=Grant.State.LIVE, expires_at__gt=ClockTimestamp()
+        ),
+        state=Grant.State.CONSUMED,
+        due_at=None,
+        ended_at=ClockTimestamp(),
+    )
+    verb.record(
+        "grant.consumed",
+        actor=actor,
+        subject=("grant", grant.id),
+        data={"request": str(grant.request_id), "digest": bytes(grant.digest).hex()},
+    )

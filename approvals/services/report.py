@@ -1,0 +1,99 @@
+"""What became of an action: reported by the agent, or recorded by the worker."""
+
+from typing import Any
+from uuid import UUID
+
+from approvals.models import Request
+from approvals.problems import NOT_FOUND
+from approvals.services.closing import ENDED, close_step
+from approvals.services.granting import SYSTEM
+from approvals.services.refusing import need_attention
+from audit.append import Actor
+from checkpoints.effects import lock_effect, record_outcome
+from checkpoints.models import Effect
+from sessions.models import Run
+from sessions.runs import lock_run, require_writer
+from tenants.idempotency import Once
+from tenants.principal import Principal
+from tenants.verbs import Verb, perform
+
+
+def report_effect(
+    principal: Principal,
+    *,
+    effect_id: UUID,
+    attempt: int,
+    fence: int,
+    outcome: str,
+    external_id: str = "",
+    evidence: dict[str, Any] | None = None,
+    once: Once | None = None,
+) -> Effect:
+    """An agent says what its own action came to.
+
+    The same report again is answered alike; raises `outcome_conflict` for another,
+    `stale_writer` for another fence, `not_found`.
+    """
+
+    def work(verb: Verb) -> Effect:
+        effect = _own_effect(principal, effect_id)
+        run = lock_run(effect.run_id)
+        require_writer(run, fence)
+        return settle(
+            verb,
+            run,
+            effect_id,
+            attempt=attempt,
+            fence=fence,
+            outcome=outcome,
+            external_id=external_id,
+            evidence=evidence or {},
+            actor=principal.actor,
+        )
+
+    return perform(principal.tenant_id, work, once=once)
+
+
+def _own_effect(principal: Principal, effect_id: UUID) -> Effect:
+    effect = Effect.objects.filter(id=effect_id).first()
+    own = effect is not None and Request.objects.filter(
+        id=effect.request, agent_id=principal.agent_id, tool__mode="agent"
+    )
+    if effect is None or not own:
+        raise NOT_FOUND("No such effect.")
+    return effect
+
+
+def settle(
+    verb: Verb,
+    run: Run,
+    effect_id: UUID,
+    *,
+    attempt: int,
+    fence: int,
+    outcome: str,
+    external_id: str,
+    evidence: dict[str, Any],
+    actor: Actor = SYSTEM,
+) -> Effect:
+    """On a locked run: record the outcome and let the run go on, or stand still."""
+    before = lock_effect(effect_id).state
+    effect = record_outcome(
+        verb,
+        effect_id,
+        attempt=attempt,
+        fence=fence,
+        outcome=outcome,
+        external_id=external_id,
+        evidence=evidence,
+        actor=actor,
+    )
+    verb.changed(effect.request, run.id)
+    if effect.state == before:
+        return effect
+    if effect.state in ENDED:
+        close_step(verb, run, effect)
+    elif actor is not SYSTEM:
+        # Nobody but a person, or the agent's later evidence, can tell.
+        need_attention(verb, run, "The agent does not know what came of its action.")
+    return effect
