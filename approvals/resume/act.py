@@ -1,0 +1,95 @@
+"""Acting on an approval: verify and consume, then send, then record the outcome.
+
+The transaction ends before the tool is called. Between the two a worker may die, so
+the effect is recorded as started first, and a later claim of the job finds it.
+"""
+
+import time
+from datetime import timedelta
+from typing import Final
+
+from approvals.checks import verify
+from approvals.models import Request
+from approvals.resume.job import Claimed, finish, hold, retry
+from approvals.resume.recover import recover
+from approvals.resume.send import Sending, send_and_settle
+from approvals.services.consume import Declined, Started, Writer, consume, decline
+from approvals.services.gather import gather
+from approvals.services.refusing import store_report
+from approvals.services.scene import lock_scene_of
+from checkpoints.models import Effect, Tool
+from kernel.clock import database_now
+from sessions.models import Run
+from sessions.runs import lock_run
+from tenants.verbs import Verb, perform
+
+LEASE: Final = 60  # seconds
+
+
+def act(claimed: Claimed) -> str:
+    """Bring the approved action about, once. Returns the outcome's code."""
+    began = time.monotonic()
+    step = perform(claimed.tenant_id, lambda verb: _verify(verb, claimed))
+    if isinstance(step, Started):
+        return send_and_settle(claimed, _sending(step, began))
+    if isinstance(step, Effect):
+        return recover(claimed, step)
+    return step
+
+
+def _verify(verb: Verb, claimed: Claimed) -> Started | Effect | str:
+    """In one transaction: what to send now, what was sent before, or a code."""
+    request = lock_scene_of(claimed.request_id)
+    run = lock_run(claimed.run_id)
+    hold(claimed)
+    started = Effect.objects.filter(grant=claimed.grant_id).first()
+    if started is not None:
+        return started
+    if request.state != Request.State.APPROVED:
+        finish(claimed, request.state)
+        return str(request.state)
+    if Tool.objects.get(id=request.tool_id).mode == Tool.Mode.AGENT:
+        return _say_ready(verb, claimed, request, run)
+    writer = Writer(holder=claimed.claim, seconds=LEASE)
+    outcome = consume(verb, request, run, door="act", writer=writer)
+    if isinstance(outcome, Declined):
+        return _after_decline(verb, claimed, run, outcome)
+    return outcome
+
+
+def _say_ready(verb: Verb, claimed: Claimed, request: Request, run: Run) -> str:
+    """An agent tool is only verified here; the agent consumes when it redeems."""
+    matter = gather(request, run, database_now())
+    verification = verify(matter)
+    if verification.refused is not None:
+        declined = decline(verb, matter, verification, door="ready")
+        return _after_decline(verb, claimed, run, declined)
+    store_report(verb, matter, verification, door="ready")
+    finish(claimed, "ready")
+    return "ready"
+
+
+def _after_decline(verb: Verb, claimed: Claimed, run: Run, declined: Declined) -> str:
+    """Waiting keeps the job; the other classes have ended it already."""
+    if declined.refused.klass == "wait":
+        retry(verb, claimed, run, declined.refused.code)
+    return declined.refused.code
+
+
+def _sending(started: Started, began: float) -> Sending:
+    """What to send, and until when by this process's monotonic clock.
+
+    `began` was read before the database said what time it is, so the deadline can
+    only be earlier than the database's.
+    """
+    left: timedelta = started.attempt.send_before - started.consumed_at
+    return Sending(
+        effect_id=started.effect.id,
+        key=bytes(started.effect.key),
+        attempt=started.attempt.number,
+        fence=started.fence,
+        tool=started.tool,
+        arguments=started.action.arguments,
+        not_after=started.attempt.send_before,
+        deadline=began + left.total_seconds(),
+    )
