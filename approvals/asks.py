@@ -1,7 +1,7 @@
 """What an agent asks for, as it comes through any door. Frozen and not yet judged."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 VERDICTS: Final = ("approve", "edit", "reject", "respond", "request_changes")
@@ -22,13 +22,3 @@ class Ask:
     response_schema: Mapping[str, Any] | None = None
     decide_within: int | None = None
     use_within: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
-    """The checkpoint a pause leaves behind: opaque payload and typed header."""
-
-    parent: int | None
-    schema_version: int = 1
-    payload: bytes = b""
-    header: Mapping[str, Any] = field(default_factory=dict)

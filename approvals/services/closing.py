@@ -4,7 +4,7 @@ from uuid import UUID
 
 from approvals.models import Pause, Request, ResumeJob
 from approvals.services.granting import SYSTEM, UNDECIDED
-from checkpoints.checkpoint import close_with_checkpoint
+from checkpoints.checkpoint import close_step as add_closing_checkpoint
 from checkpoints.models import Effect
 from kernel.clock import ClockTimestamp
 from kernel.update import update_exactly_one
@@ -22,16 +22,17 @@ def close_step(verb: Verb, run: Run, effect: Effect) -> None:
     outcome is in its header, under the request.
     """
     request = Request.objects.get(id=effect.request)
-    close_with_checkpoint(
+    marker = {
+        "tool_call_id": request.tool_call_id,
+        "effect": str(effect.id),
+        "state": effect.state,
+        "external_id": effect.external_id,
+    }
+    add_closing_checkpoint(
         verb,
         run,
         closes=(request.id,),
-        marker={
-            "tool_call_id": request.tool_call_id,
-            "effect": str(effect.id),
-            "state": effect.state,
-            "external_id": effect.external_id,
-        },
+        markers={str(request.id): marker},
         actor=SYSTEM,
     )
     verb.changed(request.id, run.id)

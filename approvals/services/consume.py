@@ -67,6 +67,15 @@ def consume(
     return _start(verb, matter, report, actor, within)
 
 
+def _take_over(verb: Verb, run: Run, writer: Writer) -> None:
+    """A paused run is nobody's to write but ours: its agent waits for us."""
+    if run.state == Run.State.PAUSED:
+        release_lease(run)
+    take_lease(
+        verb, run, holder=writer.holder, seconds=writer.seconds, actor=SYSTEM
+    )
+
+
 def decline(
     verb: Verb, matter: Matter, verification: Verification, *, door: str
 ) -> Declined:

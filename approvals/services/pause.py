@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from approvals.asks import Ask, Position
+from approvals.asks import Ask
 from approvals.models import Pause, Request
 from approvals.problems import RUN_NOT_RUNNING
 from approvals.services.asking import Scene, ask_one
 from approvals.services.granting import owe_when_ready
-from checkpoints.checkpoint import add_checkpoint
+from checkpoints.checkpoint import Position, add_checkpoint, check_form
 from checkpoints.services import register_unreviewed
 from kernel.clock import database_now
 from sessions.models import Run, Session
@@ -34,6 +34,7 @@ def pause_run(
     Raises `stale_writer`, `stale_checkpoint`, `run_not_running`, and what `ask_one`
     raises.
     """
+    check_form(position)
     register_unknown_tools(principal, asks)
 
     def work(verb: Verb) -> list[Request]:
@@ -74,15 +75,7 @@ def stop_and_ask(
 def _scene(
     verb: Verb, principal: Principal, run: Run, position: Position, resume_when: str
 ) -> Scene:
-    checkpoint = add_checkpoint(
-        verb,
-        run,
-        parent=position.parent,
-        schema_version=position.schema_version,
-        payload=position.payload,
-        header=dict(position.header),
-        actor=principal.actor,
-    )
+    checkpoint = add_checkpoint(verb, run, position, actor=principal.actor)
     pause = Pause.objects.create(
         tenant_id=run.tenant_id, run=run, checkpoint=checkpoint, resume_when=resume_when
     )

@@ -1,0 +1,129 @@
+"""Finding what is due: the relay sees ids and times of all tenants, nothing else.
+
+It locks nothing; each finding is then handled inside its own tenant, where the state
+and the clock are tested again. Running twice, or in many workers, changes nothing.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+from uuid import UUID
+
+import structlog
+from django.db import connections
+
+from approvals.models import Grant, Request, ResumeJob
+from approvals.publishing import publish
+from approvals.services.ending import end_request, expire
+from approvals.services.granting import SYSTEM, end_grant, end_jobs
+from approvals.services.refusing import need_attention
+from approvals.services.report import settle
+from approvals.services.scene import lock_scene_of
+from approvals.states import OPEN
+from checkpoints.models import Attempt, Effect
+from kernel.clock import database_now
+from kernel.problems import Problem
+from sessions.runs import lock_run
+from tenants.verbs import Verb, perform
+
+MOST: Final = 200  # a pass and kind
+# A job that was just published is on its way; only one that lingers is lost.
+GRACE: Final = "1 second"
+
+log = structlog.get_logger(__name__)
+
+
+def sweep() -> dict[str, int]:
+    """One bounded pass over everything that can be due; returns what it found."""
+    return {name: _pass(table, handle) for name, (table, handle) in SWEEPS.items()}
+
+
+def _pass(table: str, handle: Callable[[UUID, UUID], None]) -> int:
+    found = 0
+    for tenant_id, row_id in _due(table):
+        found += 1
+        try:
+            handle(tenant_id, row_id)
+        except Problem as problem:
+            log.info("sweep_deferred", table=table, id=str(row_id), code=problem.code)
+    return found
+
+
+def _due(table: str) -> Iterator[tuple[UUID, UUID]]:
+    with connections["relay"].cursor() as cursor:
+        cursor.execute(
+            f"SELECT tenant_id, id FROM {table}"  # noqa: S608 - our own constant
+            f" WHERE due_at <= clock_timestamp() - interval '{GRACE}'"
+            f" ORDER BY due_at LIMIT {MOST}"
+        )
+        yield from cursor.fetchall()
+
+
+def _publish(tenant_id: UUID, job_id: UUID) -> None:
+    publish(job_id)
+
+
+def _expire_request(tenant_id: UUID, request_id: UUID) -> None:
+    def work(verb: Verb) -> None:
+        request = lock_scene_of(request_id)
+        now = database_now()
+        if request.state in OPEN and request.due_at and now >= request.due_at:
+            expire(verb, request, now)
+
+    perform(tenant_id, work)
+
+
+def _lapse_grant(tenant_id: UUID, grant_id: UUID) -> None:
+    def work(verb: Verb) -> None:
+        grant = Grant.objects.get(id=grant_id)
+        request = lock_scene_of(grant.request_id)
+        live = Grant.objects.select_for_update(no_key=True).filter(
+            id=grant_id, state=Grant.State.LIVE
+        )
+        now = database_now()
+        grant = live.first() or grant
+        if grant.state != Grant.State.LIVE or now < grant.expires_at:
+            return
+        reason = "The approval was not used in time."
+        end_grant(verb, grant, Grant.State.LAPSED, actor=SYSTEM, reason=reason)
+        end_jobs(request, "lapsed")
+        if request.state == Request.State.APPROVED:
+            end_request(verb, request, Request.State.LAPSED, now, reason)
+
+    perform(tenant_id, work)
+
+
+def _doubt_effect(tenant_id: UUID, effect_id: UUID) -> None:
+    """An agent's own action whose time to report is over: unknown, so a person."""
+
+    def work(verb: Verb) -> None:
+        effect = Effect.objects.get(id=effect_id)
+        run = lock_run(effect.run_id)
+        effect.refresh_from_db()
+        if effect.state != Effect.State.STARTED or effect.due_at is None:
+            return
+        if ResumeJob.objects.filter(
+            request_id=effect.request, due_at__isnull=False
+        ).exists():
+            return
+        attempt = Attempt.objects.get(effect=effect, number=effect.attempt)
+        settle(
+            verb,
+            run,
+            effect.id,
+            attempt=attempt.number,
+            fence=attempt.fence,
+            outcome="unknown",
+            external_id="",
+            evidence={"why": "not reported in time"},
+        )
+        need_attention(verb, run, "The agent did not report what its action came to.")
+
+    perform(tenant_id, work)
+
+
+SWEEPS: Final[dict[str, tuple[str, Callable[[UUID, UUID], None]]]] = {
+    "jobs": ("approvals_resumejob", _publish),
+    "requests": ("approvals_request", _expire_request),
+    "grants": ("approvals_grant", _lapse_grant),
+    "effects": ("checkpoints_effect", _doubt_effect),
+}
