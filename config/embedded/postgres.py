@@ -57,7 +57,7 @@ def start(data_dir: Path, *, durable: bool = True) -> bool:
     if not cluster.created:
         password = passwords["postgres"]
         cluster = clusters.create(cluster, password=password, durable=durable)
-    started = not _answers(cluster, data_dir, "postgres", "postgres")
+    started = not _recovers(cluster, data_dir)
     if started:
         _stop(cluster)  # one that runs and cannot be reached is of no use
         _launch(cluster, data_dir, durable=durable)
@@ -134,6 +134,16 @@ def drop_database(data_dir: Path, name: str) -> None:
         us.execute(command.format(identifier))
 
 
+def _recovers(cluster: Cluster, data_dir: Path) -> bool:
+    """Say whether the server answers, giving one that is still starting some time."""
+
+    def settled() -> bool:
+        answers = _answers(cluster, data_dir, "postgres", "postgres")
+        return answers or _postmaster(cluster) is None
+
+    return _wait_for(settled) and _postmaster(cluster) is not None
+
+
 def _answers(cluster: Cluster, data_dir: Path, role: str, database: str) -> bool:
     # A socket in a folder of someone else's is not ours to give a password to.
     folder = cluster.socket_dir
@@ -142,7 +152,11 @@ def _answers(cluster: Cluster, data_dir: Path, role: str, database: str) -> bool
     try:
         with psycopg.connect(url(data_dir, role, database), connect_timeout=5):
             return True
-    except psycopg.OperationalError:
+    except psycopg.OperationalError as error:
+        if role == "postgres" and "password authentication failed" in str(error):
+            raise RuntimeError(
+                f"{cluster.home} was made with other passwords than {data_dir} holds"
+            ) from error
         return False
 
 
