@@ -1,0 +1,202 @@
+"""An approval as its agent reads it: what it is, and what to do next."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from django.conf import settings
+
+from approvals.envelope import Envelope
+from approvals.models import (
+    Decision,
+    Grant,
+    Pause,
+    Request,
+    ResumeJob,
+    Revision,
+    VerificationReport,
+)
+from approvals.problems import NOT_FOUND
+from approvals.states import OPEN
+from checkpoints.models import Effect, Tool
+from tenants.principal import Principal
+
+S = Request.State
+ENDED: Final = (Effect.State.CONFIRMED, Effect.State.FAILED, Effect.State.ABSENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Everything about one request at one moment, read inside the tenant's scope."""
+
+    request: Request
+    revision: Revision
+    pause: Pause
+    grant: Grant | None
+    effect: Effect | None
+    report: VerificationReport | None
+    decisions: tuple[Decision, ...]
+    jobs: tuple[ResumeJob, ...]
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether people, policy or time have answered."""
+        return self.request.state not in OPEN
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether nothing more will happen, and the run may go on from it."""
+        if self.request.state in OPEN | {S.APPROVED}:
+            return False
+        if self.effect is not None and self.effect.state not in ENDED:
+            return False
+        return self.pause.closed_at is not None or self._is_released()
+
+    def _is_released(self) -> bool:
+        """Of a pause that waits for each alone, once its own work is done."""
+        each = self.pause.resume_when == Pause.Until.EACH
+        return each and all(job.due_at is None for job in self.jobs)
+
+    @property
+    def is_redeemable(self) -> bool:
+        """Verified and waiting for its agent; or handed over, and not reported yet."""
+        if self.request.tool.mode != Tool.Mode.AGENT:
+            return False
+        if self.request.state == S.CONSUMED:
+            return self.effect is not None and self.effect.state == "started"
+        live = self.grant is not None and self.grant.state == Grant.State.LIVE
+        return live and any(
+            job.grant_id == self.grant.id and job.code == "ready"  # type: ignore[union-attr]
+            for job in self.jobs
+        )
+
+
+def own_snapshot(principal: Principal, request_id: UUID) -> Snapshot:
+    """The agent's own request. Raises `not_found` for anyone else's."""
+    return snapshot(
+        Request.objects.filter(id=request_id, agent_id=principal.agent_id)
+        .select_related("tool", "queue")
+        .first()
+    )
+
+
+def snapshot(request: Request | None) -> Snapshot:
+    """Raises `not_found` where there is no request."""
+    if request is None:
+        raise NOT_FOUND("No such request.")
+    of = {"request_id": request.id}
+    return Snapshot(
+        request=request,
+        revision=Revision.objects.get(**of, number=request.revision),
+        pause=Pause.objects.get(id=request.pause_id),
+        grant=Grant.objects.filter(**of).order_by("-created_at", "-id").first(),
+        effect=Effect.objects.filter(request=request.id).order_by("-id").first(),
+        report=VerificationReport.objects.filter(**of).order_by("-id").first(),
+        decisions=tuple(
+            Decision.objects.filter(**of)
+            .select_related("member__user", "revision")
+            .order_by("created_at", "id")
+        ),
+        jobs=tuple(ResumeJob.objects.filter(**of)),
+    )
+
+
+def next_step(now: Snapshot) -> str:
+    """What the agent does: wait, revise, redeem, use_answer, stop or done."""
+    state = now.request.state
+    if state == S.CHANGES_REQUESTED:
+        return "revise"
+    if now.is_redeemable:
+        return "redeem"
+    if not now.is_resolved:
+        return "wait"
+    if state == S.ANSWERED:
+        return "use_answer"
+    return "done" if state == S.CONSUMED else "stop"
+
+
+def as_json(now: Snapshot, *, names_deciders: bool = True) -> dict[str, Any]:
+    """The document of `GET /api/v1/approvals/{id}`."""
+    request, envelope = now.request, Envelope(bytes(now.revision.envelope))
+    return {
+        "id": str(request.id),
+        "run": str(request.run_id),
+        "session": str(request.session_id),
+        "pause": str(request.pause_id),
+        "queue": request.queue.slug,
+        "tool": request.tool.name,
+        "mode": request.tool.mode,
+        "tool_call_id": request.tool_call_id,
+        "status": request.state,
+        "resolved": now.is_resolved,
+        "next": next_step(now),
+        "revision": request.revision,
+        "digest": bytes(now.revision.digest).hex(),
+        "arguments": envelope.action.arguments,
+        "target": envelope.action.target,
+        "title": request.title,
+        "explanation": request.explanation,
+        "risk": request.risk,
+        "reason": request.resolution,
+        "response": request.response,
+        "effect": effect_json(now.effect),
+        "verification": _verification(now.report),
+        "decisions": [_decision(one, names_deciders) for one in now.decisions],
+        "review_url": review_url(request.id),
+        "decide_by": envelope.record["decide_by"],
+        "use_until": _time(now.grant.expires_at if now.grant else None),
+        "created_at": _time(request.created_at),
+    }
+
+
+def effect_json(effect: Effect | None) -> dict[str, Any] | None:
+    """An effect as agents read it; its arguments are those that were approved."""
+    if effect is None:
+        return None
+    return {
+        "id": str(effect.id),
+        "key": bytes(effect.key).hex(),
+        "state": effect.state,
+        "external_id": effect.external_id,
+        "attempt": effect.attempt,
+    }
+
+
+def _verification(report: VerificationReport | None) -> dict[str, Any] | None:
+    if report is None:
+        return None
+    return {
+        "outcome": "passed" if report.passed else "refused",
+        "code": report.code,
+        "class": report.refusal,
+        "reason": report.reason,
+        "at": _time(report.created_at),
+        "checks": {
+            one["check"]: "passed" if one["passed"] else one["code"]
+            for one in report.checks
+        },
+    }
+
+
+def _decision(decision: Decision, names_deciders: bool) -> dict[str, Any]:
+    by = "policy"
+    if decision.member is not None:
+        by = str(decision.member.user) if names_deciders else "a reviewer"
+    return {
+        "verdict": decision.verdict,
+        "revision": decision.revision.number,
+        "by": by,
+        "at": _time(decision.created_at),
+        "reason": decision.reason,
+        "counted": decision.dismissed_at is None,
+    }
+
+
+def review_url(request_id: UUID) -> str:
+    """Where a person reviews it. The link finds the case and authorises nothing."""
+    return f"{settings.BASE_URL}/r/{request_id}"
+
+
+def _time(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None

@@ -1,0 +1,1 @@
+"""Waiting without holding a thread or a connection: one LISTEN for each process."""
