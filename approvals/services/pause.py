@@ -8,8 +8,9 @@ from approvals.models import Pause, Request
 from approvals.problems import RUN_NOT_RUNNING
 from approvals.services.asking import Scene, ask_one
 from approvals.services.granting import owe_when_ready
+from approvals.services.queues import ensure_default_queue
 from checkpoints.checkpoint import Position, add_checkpoint, check_form
-from checkpoints.services import register_unreviewed
+from checkpoints.services.tools import unreviewed_tool
 from kernel.clock import database_now
 from sessions.models import Run, Session
 from sessions.runs import lock_run, move_run, require_writer
@@ -35,7 +36,7 @@ def pause_run(
     raises.
     """
     check_form(position)
-    register_unknown_tools(principal, asks)
+    prepare(principal, asks)
 
     def work(verb: Verb) -> list[Request]:
         run = lock_run(run_id, agent_id=principal.agent_id)
@@ -45,10 +46,11 @@ def pause_run(
     return perform(principal.tenant_id, work, once=once)
 
 
-def register_unknown_tools(principal: Principal, asks: Sequence[Ask]) -> None:
-    """In verbs of their own, first: a new tool changes what rights rest on."""
-    for ask in asks:
-        register_unreviewed(principal, name=ask.tool)
+def prepare(principal: Principal, asks: Sequence[Ask]) -> None:
+    """In verbs of their own, first: new tools and queues are what rights rest on."""
+    ensure_default_queue(principal.tenant_id)
+    for name in {ask.tool for ask in asks}:
+        unreviewed_tool(principal, name=name)
 
 
 def stop_and_ask(

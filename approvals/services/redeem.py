@@ -4,11 +4,13 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from approvals.models import Request
+from approvals.envelope import Envelope
+from approvals.models import Grant, Request, VerificationReport
 from approvals.problems import NOT_APPROVED, REFUSED, WRONG_MODE
+from approvals.queries import current_revision
 from approvals.services.consume import Declined, Started, consume
 from approvals.services.revise import lock_own
-from checkpoints.models import Tool
+from checkpoints.models import Attempt, Effect, Tool
 from kernel.problems import Problem
 from sessions.runs import lock_run, require_writer
 from tenants.idempotency import Once
@@ -44,12 +46,38 @@ def _redeem(
     require_writer(run, fence)
     if Tool.objects.get(id=request.tool_id).mode != Tool.Mode.AGENT:
         raise WRONG_MODE("Wait for its outcome instead.")
+    if request.state == Request.State.CONSUMED:
+        return _handed_over(request)
     if request.state != Request.State.APPROVED:
         raise NOT_APPROVED(f"The request is {request.state}.", state=request.state)
     outcome = consume(
         verb, request, run, door="redeem", actor=principal.actor, within=ACT_WITHIN
     )
     return refusal_problem(outcome) if isinstance(outcome, Declined) else outcome
+
+
+def _handed_over(request: Request) -> Started | Problem:
+    """The answer was lost, or its agent was killed: the same effect once more.
+
+    Nothing is consumed again; key and deadline are those of the first time.
+    """
+    effect = Effect.objects.select_related("tool").get(request=request.id)
+    if effect.state != Effect.State.STARTED:
+        return NOT_APPROVED(f"It was carried out: {effect.state}.", state=effect.state)
+    attempt = Attempt.objects.get(effect=effect, number=effect.attempt)
+    grant = Grant.objects.get(id=effect.grant)
+    assert grant.ended_at is not None
+    return Started(
+        effect=effect,
+        attempt=attempt,
+        tool=effect.tool,
+        action=Envelope(bytes(current_revision(request).envelope)).action,
+        fence=attempt.fence,
+        consumed_at=grant.ended_at,
+        report=VerificationReport.objects.filter(grant=grant, passed=True).latest(
+            "created_at"
+        ),
+    )
 
 
 def refusal_problem(declined: Declined) -> Problem:

@@ -10,7 +10,7 @@ from approvals.services.granting import SYSTEM
 from approvals.services.refusing import need_attention
 from audit.append import Actor
 from checkpoints.effects import lock_effect, record_outcome
-from checkpoints.models import Effect
+from checkpoints.models import Attempt, Effect
 from sessions.models import Run
 from sessions.runs import lock_run, require_writer
 from tenants.idempotency import Once
@@ -31,20 +31,23 @@ def report_effect(
 ) -> Effect:
     """An agent says what its own action came to.
 
-    The same report again is answered alike; raises `outcome_conflict` for another,
-    `stale_writer` for another fence, `not_found`.
+    `fence` is the attempt's own, or that of the run's writer now, who may report what
+    a killed predecessor did. The same report again is answered alike; raises
+    `outcome_conflict` for another, `stale_writer`, `not_found`.
     """
 
     def work(verb: Verb) -> Effect:
         effect = _own_effect(principal, effect_id)
         run = lock_run(effect.run_id)
-        require_writer(run, fence)
+        sealed = _fence_of(effect, attempt)
+        if fence != sealed:
+            require_writer(run, fence)
         return settle(
             verb,
             run,
             effect_id,
             attempt=attempt,
-            fence=fence,
+            fence=sealed,
             outcome=outcome,
             external_id=external_id,
             evidence=evidence or {},
@@ -62,6 +65,13 @@ def _own_effect(principal: Principal, effect_id: UUID) -> Effect:
     if effect is None or not own:
         raise NOT_FOUND("No such effect.")
     return effect
+
+
+def _fence_of(effect: Effect, number: int) -> int:
+    attempt = Attempt.objects.filter(effect=effect, number=number).first()
+    if attempt is None:
+        raise NOT_FOUND("No such attempt.", "/attempt")
+    return attempt.fence
 
 
 def settle(

@@ -1,0 +1,145 @@
+"""Queues, and who may see, decide and edit there."""
+
+from typing import Final
+from uuid import UUID
+
+from guardian.shortcuts import assign_perm, remove_perm
+
+from approvals.models import Queue
+from audit.append import Actor
+from kernel.problems import NOT_FOUND, declare
+from kernel.scope import tenant_transaction
+from tenants.checks import Acting, Operator, permitted
+from tenants.models import Group, Member
+from tenants.services.change import change, own
+from tenants.services.tenancy import REVIEWERS
+from tenants.verbs import Verb
+
+RIGHTS: Final = ("view", "decide", "edit_arguments")
+RIGHT_UNKNOWN: Final = declare(
+    "right_unknown", status=422, title="Queues have no such right"
+)
+
+
+def create_queue(
+    *, tenant_id: UUID, by: Acting, slug: str, name: str, default: bool = False
+) -> Queue:
+    """Open a queue; a default one takes the place of the former default."""
+
+    def work(verb: Verb) -> Queue:
+        actor = permitted(tenant_id, by)
+        return _create(verb, actor, slug=slug, name=name, default=default)
+
+    return change(tenant_id, work)
+
+
+def _create(verb: Verb, actor: Actor, *, slug: str, name: str, default: bool) -> Queue:
+    if default:
+        Queue.objects.filter(default=True).update(default=False)
+    queue = Queue.objects.create(
+        tenant_id=verb.tenant_id, slug=slug, name=name, default=default
+    )
+    verb.record(
+        "queue.created", actor=actor, subject=("queue", queue.id), data={"slug": slug}
+    )
+    return queue
+
+
+def ensure_default_queue(tenant_id: UUID) -> None:
+    """A tenant's first request needs somewhere to be seen: by its reviewers."""
+    with tenant_transaction(tenant_id):
+        if Queue.objects.filter(default=True).exists():
+            return
+
+    def work(verb: Verb) -> None:
+        if Queue.objects.filter(default=True).exists():
+            return
+        actor = permitted(tenant_id, Operator.CONSOLE)
+        queue = _create(verb, actor, slug="requests", name="Requests", default=True)
+        reviewers = Group.objects.filter(name=REVIEWERS).first()
+        for right in RIGHTS if reviewers else ():
+            _give(verb, actor, queue, right, reviewers)
+
+    change(tenant_id, work)
+
+
+def give_right(
+    *,
+    tenant_id: UUID,
+    by: Acting,
+    queue_id: UUID,
+    right: str,
+    group_id: UUID | None = None,
+    member_id: UUID | None = None,
+) -> None:
+    """Let a group, or a single member, do something on a queue."""
+
+    def work(verb: Verb) -> None:
+        actor = permitted(tenant_id, by)
+        holder = _holder(tenant_id, group_id, member_id)
+        _give(verb, actor, own(Queue, tenant_id, queue_id), right, holder)
+
+    change(tenant_id, work)
+
+
+def take_right(
+    *,
+    tenant_id: UUID,
+    by: Acting,
+    queue_id: UUID,
+    right: str,
+    group_id: UUID | None = None,
+    member_id: UUID | None = None,
+) -> None:
+    """Take it back. Approvals that rest on it no longer count when they are used."""
+
+    def work(verb: Verb) -> None:
+        actor = permitted(tenant_id, by)
+        holder = _holder(tenant_id, group_id, member_id)
+        queue = own(Queue, tenant_id, queue_id)
+        remove_perm(_known(right), _identity(holder), queue)
+        _record(verb, actor, "queue.right_taken", queue, right, holder)
+
+    change(tenant_id, work)
+
+
+def _holder(
+    tenant_id: UUID, group_id: UUID | None, member_id: UUID | None
+) -> Group | Member:
+    if group_id is not None:
+        return own(Group, tenant_id, group_id)
+    if member_id is not None:
+        return own(Member, tenant_id, member_id)
+    raise NOT_FOUND()
+
+
+def _give(
+    verb: Verb, actor: Actor, queue: Queue, right: str, holder: Group | Member | None
+) -> None:
+    assert holder is not None
+    assign_perm(_known(right), _identity(holder), queue)
+    _record(verb, actor, "queue.right_given", queue, right, holder)
+
+
+def _known(right: str) -> str:
+    if right not in RIGHTS:
+        raise RIGHT_UNKNOWN(f"Rights are {', '.join(RIGHTS)}.", "/right")
+    return right
+
+
+def _identity(holder: Group | Member) -> object:
+    """What guardian knows: Django's global user or the opaque global group."""
+    return holder.django_group if isinstance(holder, Group) else holder.user
+
+
+def _record(
+    verb: Verb,
+    actor: Actor,
+    kind: str,
+    queue: Queue,
+    right: str,
+    holder: Group | Member,
+) -> None:
+    of = "group" if isinstance(holder, Group) else "member"
+    data = {"right": right, of: str(holder.id)}
+    verb.record(kind, actor=actor, subject=("queue", queue.id), data=data)
