@@ -60,13 +60,18 @@ def stop_and_ask(
     position: Position,
     asks: Sequence[Ask],
     resume_when: str,
+    *,
+    place: str = "/requests/{}",
 ) -> list[Request]:
-    """The pause itself, on a locked run whose writer has been proved."""
+    """The pause itself, on a locked run whose writer has been proved.
+
+    `place` is the JSON Pointer of a question in the body, by its number.
+    """
     if run.state != Run.State.RUNNING:
         raise RUN_NOT_RUNNING(f"The run is {run.state}.")
     scene = _scene(verb, principal, run, position, resume_when)
     requests = [
-        ask_one(verb, scene, ask, place=f"/requests/{index}")
+        ask_one(verb, scene, ask, place=place.format(index))
         for index, ask in enumerate(asks)
     ]
     move_run(verb, run, Run.State.PAUSED, actor=principal.actor, reason="Asked.")

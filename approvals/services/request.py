@@ -1,0 +1,70 @@
+"""One-call adoption: ask without having opened, declared or saved anything before."""
+
+from uuid import UUID
+
+from approvals.asks import Ask
+from approvals.models import Request
+from approvals.services.pause import prepare, stop_and_ask
+from checkpoints.checkpoint import Position
+from sessions.models import Run, Session
+from sessions.queries import lock_own_session
+from sessions.runs import lock_run, require_writer
+from sessions.services.runs import begin_run
+from sessions.services.sessions import begin_session
+from sessions.services.workflows import ensure_default_workflow
+from tenants.idempotency import Once
+from tenants.principal import Principal
+from tenants.verbs import Verb, perform
+
+
+def request_approval(
+    principal: Principal,
+    *,
+    ask: Ask,
+    subject: str = "",
+    session_id: UUID | None = None,
+    run_id: UUID | None = None,
+    fence: int | None = None,
+    once: Once | None = None,
+) -> tuple[Request, Run]:
+    """Ask for one action, opening the session, run and checkpoint that it lacks.
+
+    With a `run_id`, `fence` proves the writer, and the pause's checkpoint is an empty
+    one after the run's head. Raises what `pause_run` raises.
+    """
+    prepare(principal, [ask])
+    ensure_default_workflow(principal.tenant_id)
+
+    def work(verb: Verb) -> tuple[Request, Run]:
+        run = _run(verb, principal, subject, session_id, run_id, fence)
+        position = Position(
+            parent=run.head_number, schema_version=1, payload=b"", header={}
+        )
+        requests = stop_and_ask(verb, principal, run, position, [ask], "all", place="")
+        return requests[0], run
+
+    return perform(principal.tenant_id, work, once=once)
+
+
+def _run(
+    verb: Verb,
+    principal: Principal,
+    subject: str,
+    session_id: UUID | None,
+    run_id: UUID | None,
+    fence: int | None,
+) -> Run:
+    if run_id is not None:
+        run = lock_run(run_id, agent_id=principal.agent_id)
+        require_writer(run, fence if fence is not None else -1)
+        return run
+    session = _session(verb, principal, subject, session_id)
+    return begin_run(verb, session, who=principal)
+
+
+def _session(
+    verb: Verb, principal: Principal, subject: str, session_id: UUID | None
+) -> Session:
+    if session_id is not None:
+        return lock_own_session(principal, session_id)
+    return begin_session(verb, who=principal, subject=subject or "unspecified")
