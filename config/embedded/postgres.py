@@ -161,8 +161,8 @@ def _answers(cluster: Cluster, data_dir: Path, role: str, database: str) -> bool
 
 
 def _launch(cluster: Cluster, data_dir: Path, *, durable: bool) -> None:
+    _forget_dead_server(cluster)
     cluster.account.make_folder(cluster.socket_dir)
-    _forget_stale_pid(cluster)
     with _open_log(data_dir) as log:
         server = _spawn(cluster, log, durable=durable)
     _started[cluster.home] = server
@@ -238,11 +238,11 @@ def _is_postgres(cluster: Cluster, pid: int) -> bool:
     return str(cluster.home) in seen
 
 
-def _forget_stale_pid(cluster: Cluster) -> None:
-    """Remove what a killed server left, once none of its processes remains.
+def _forget_dead_server(cluster: Cluster) -> None:
+    """Remove the locks a killed server left, once none of its processes remains.
 
-    After a restart of everything the number in it may belong to a process of ours, and
-    PostgreSQL would take that for another server.
+    After a restart of everything the number in them may belong to a process of ours,
+    and PostgreSQL would take that for another server.
     """
     proc = Path("/proc")
     if not (proc / "self").exists():
@@ -255,6 +255,10 @@ def _forget_stale_pid(cluster: Cluster) -> None:
     if not _wait_for(nobody_left):
         raise RuntimeError(f"processes of a killed server still use {cluster.home}")
     (cluster.home / "postmaster.pid").unlink(missing_ok=True)
+    for lock in cluster.socket_dir.glob(".s.PGSQL.*"):
+        lock.unlink()
+    if child := _started.pop(cluster.home, None):
+        child.wait()
 
 
 def _wait_for(condition: Callable[[], bool], *, patience: float = _PATIENCE) -> bool:
