@@ -1,0 +1,1 @@
+"""The agents' door, and the one route on it that only people may take."""

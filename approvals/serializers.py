@@ -1,0 +1,144 @@
+"""Bodies that the doors accept. Unknown keys and other types are refused."""
+
+import base64
+import binascii
+from typing import Any, Final
+
+from rest_framework import serializers
+
+from approvals.asks import VERDICTS, Ask
+from checkpoints.checkpoint import Position
+from checkpoints.models import Risk
+from kernel.problems import declare
+from tenants.rest.strict import StrictSerializer
+
+SECONDS: Final = {"min_value": 1, "max_value": 366 * 24 * 60 * 60}
+PAYLOAD_INVALID = declare(
+    "payload_invalid", status=400, title="The payload is not the base64 it claims to be"
+)
+
+
+class PreconditionSerializer(StrictSerializer):
+    """A fact that must hold when the action happens."""
+
+    field = serializers.RegexField(r"^[a-z][a-z0-9_]{0,63}$")
+    equals = serializers.JSONField(required=False)
+    max_age = serializers.IntegerField(required=False, **SECONDS)
+
+
+class AskSerializer(StrictSerializer):
+    """One request for one exact action."""
+
+    tool = serializers.RegexField(r"^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}$")
+    arguments = serializers.DictField()
+    target = serializers.JSONField(required=False, allow_null=True)
+    preconditions = PreconditionSerializer(many=True, required=False, max_length=20)
+    explanation = serializers.CharField(
+        required=False, allow_blank=True, max_length=20_000, trim_whitespace=False
+    )
+    tool_call_id = serializers.CharField(required=False, max_length=255)
+    risk = serializers.ChoiceField(Risk.choices, required=False)
+    allowed_decisions = serializers.MultipleChoiceField(VERDICTS, required=False)
+    response_schema = serializers.DictField(required=False)
+    decide_within = serializers.IntegerField(required=False, **SECONDS)
+    use_within = serializers.IntegerField(required=False, **SECONDS)
+
+    @staticmethod
+    def ask(data: dict[str, Any]) -> Ask:
+        """What a validated body asks for."""
+        allowed = data.get("allowed_decisions") or VERDICTS
+        return Ask(
+            tool=data["tool"],
+            arguments=data["arguments"],
+            target=data.get("target"),
+            preconditions=tuple(map(dict, data.get("preconditions", ()))),
+            explanation=data.get("explanation", ""),
+            tool_call_id=data.get("tool_call_id"),
+            risk=data.get("risk"),
+            allowed=[verdict for verdict in VERDICTS if verdict in allowed],
+            response_schema=data.get("response_schema"),
+            decide_within=data.get("decide_within"),
+            use_within=data.get("use_within"),
+        )
+
+
+class OneCallSerializer(AskSerializer):
+    """A request with nothing opened beforehand, or for a run that there is."""
+
+    run = serializers.UUIDField(required=False)
+    session = serializers.UUIDField(required=False)
+    subject = serializers.CharField(required=False, max_length=255)
+
+
+class PositionSerializer(StrictSerializer):
+    """The checkpoint that a pause leaves behind."""
+
+    parent = serializers.IntegerField(allow_null=True, min_value=1)
+    schema_version = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
+    payload = serializers.CharField(allow_blank=True, trim_whitespace=False)
+    payload_encoding = serializers.ChoiceField(["text", "base64"], required=False)
+    header = serializers.DictField(required=False)
+
+    @staticmethod
+    def position(data: dict[str, Any], pointer: str) -> Position:
+        """The validated position, its payload as bytes."""
+        return Position(
+            parent=data["parent"],
+            schema_version=data["schema_version"],
+            payload=_payload(data, pointer),
+            header=data.get("header", {}),
+        )
+
+
+def _payload(data: dict[str, Any], pointer: str) -> bytes:
+    text: str = data["payload"]
+    if data.get("payload_encoding") != "base64":
+        return text.encode()
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise PAYLOAD_INVALID(None, f"{pointer}/payload") from None
+
+
+class PauseSerializer(StrictSerializer):
+    """A checkpoint and the questions asked from it."""
+
+    checkpoint = PositionSerializer()
+    requests = AskSerializer(many=True, allow_empty=False, max_length=50)
+    resume_when = serializers.ChoiceField(["all", "each"], required=False)
+
+
+class ReasonSerializer(StrictSerializer):
+    """Why something is taken back."""
+
+    reason = serializers.CharField(max_length=2_000)
+
+
+class ReviseSerializer(StrictSerializer):
+    """The agent's answer to a request for changes."""
+
+    arguments = serializers.DictField()
+    explanation = serializers.CharField(
+        required=False, allow_blank=True, max_length=20_000, trim_whitespace=False
+    )
+
+
+class ReportSerializer(StrictSerializer):
+    """What came of one attempt."""
+
+    attempt = serializers.IntegerField(min_value=1, max_value=1000)
+    outcome = serializers.ChoiceField(["confirmed", "failed", "unknown"])
+    external_id = serializers.CharField(
+        required=False, allow_blank=True, max_length=255
+    )
+    evidence = serializers.DictField(required=False)
+
+
+class DecisionSerializer(StrictSerializer):
+    """One person's answer, to the revision whose digest they saw."""
+
+    verdict = serializers.ChoiceField(VERDICTS)
+    digest = serializers.RegexField(r"^[0-9a-f]{64}$")
+    reason = serializers.CharField(required=False, allow_blank=True, max_length=10_000)
+    arguments = serializers.DictField(required=False)
+    response = serializers.JSONField(required=False)
