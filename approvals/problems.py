@@ -29,9 +29,6 @@ REAUTHENTICATE = declare(
 RESPONSE_INVALID = declare(
     "response_invalid", status=422, title="The answer does not fit what was asked"
 )
-ARGUMENTS_INVALID = declare(
-    "arguments_invalid", status=422, title="The arguments do not fit the tool"
-)
 ARGUMENTS_UNCHANGED = declare(
     "arguments_unchanged", status=422, title="The arguments are as they were"
 )

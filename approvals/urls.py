@@ -18,4 +18,3 @@ urlpatterns = [
     path(f"{API}/approvals/<uuid:id>/revoke", api.RevokeView.as_view()),
     path(f"{API}/effects/<uuid:id>/report", api.ReportView.as_view()),
 ]
-

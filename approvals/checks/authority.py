@@ -38,7 +38,9 @@ def _grant_is_live(matter: Matter) -> Refused | None:
     if grant is None:
         return _refuse("no_grant", "There is no live approval for this.", "stop")
     if grant.state != Grant.State.LIVE:
-        return _refuse(f"grant_{grant.state}", f"The approval is {grant.state}.", "stop")
+        return _refuse(
+            f"grant_{grant.state}", f"The approval is {grant.state}.", "stop"
+        )
     if grant.revision_id != matter.revision.id:
         return _refuse("grant_of_other_revision", "It is for other wording.", "stop")
     return None
@@ -52,7 +54,9 @@ def _digest_holds(matter: Matter) -> Refused | None:
     if matter.grant is not None:
         stated.add(bytes(matter.grant.digest))
     if stated != {computed}:
-        return _refuse("digest_mismatch", "The action is not what was approved.", "stop")
+        return _refuse(
+            "digest_mismatch", "The action is not what was approved.", "stop"
+        )
     return None
 
 
@@ -152,9 +156,7 @@ def _was_fresh(decision: Decision, seconds: int) -> bool:
 def _is_satisfied(matter: Matter, obligation: Obligation) -> bool:
     if not obligation.rules:
         return True
-    now_stands = standing(
-        matter.request, matter.revision, matter.envelope, obligation
-    )
+    now_stands = standing(matter.request, matter.revision, matter.envelope, obligation)
     return now_stands.satisfied_by(people_for(matter.decisions, V.APPROVE))
 
 

@@ -62,7 +62,13 @@ def _run(matter: Matter, names: tuple[str, ...]) -> Verification:
 def _line(name: str, answer: Outcome) -> dict[str, Any]:
     if isinstance(answer, Passed):
         detail = dict(answer.detail)
-        return {"check": name, "passed": True, "code": "", "reason": "", "facts": detail}
+        return {
+            "check": name,
+            "passed": True,
+            "code": "",
+            "reason": "",
+            "facts": detail,
+        }
     return {
         "check": name,
         "passed": False,

@@ -116,4 +116,3 @@ def _mine(claimed: Claimed) -> QuerySet[ResumeJob]:
     return ResumeJob.objects.filter(
         id=claimed.job_id, claim=claimed.claim, state=State.CLAIMED
     )
-

@@ -13,7 +13,7 @@ from approvals.envelope import MOST_BYTES
 from approvals.models import Request
 from approvals.resume.job import Claimed, finish, hold, retry
 from approvals.resume.send import Sending, send_and_settle
-from approvals.services.closing import ENDED, close_step
+from approvals.services.closing import close_step
 from approvals.services.consume import SEND_WITHIN
 from approvals.services.granting import SYSTEM
 from approvals.services.refusing import need_attention
@@ -27,7 +27,7 @@ from checkpoints.effects import (
     settle_effect,
 )
 from checkpoints.models import Attempt, Effect, Tool
-from checkpoints.tools import ToolOutcome, ask_status
+from checkpoints.tools import ToolStatus, ask_status
 from kernel.clock import database_now
 from kernel.outcome import Passed, Refused
 from kernel.scope import tenant_transaction
@@ -43,15 +43,22 @@ PROVED: Final = frozenset({"confirmed", "failed"})
 
 def recover(claimed: Claimed, effect: Effect) -> str:
     """Settle a started effect. Returns the outcome's code."""
-    if effect.state in ENDED:
+    if effect.state in PROVED:
         return perform(claimed.tenant_id, lambda verb: _ended(claimed, effect))
-    with tenant_transaction(claimed.tenant_id):
-        tool = Tool.objects.get(id=effect.tool_id)
-    proved = ask_status(tool, key=bytes(effect.key))
+    proved = _ask(claimed, effect)
     step = perform(
         claimed.tenant_id, lambda verb: _follow(verb, claimed, effect.id, proved)
     )
     return send_and_settle(claimed, step) if isinstance(step, Sending) else step
+
+
+def _ask(claimed: Claimed, effect: Effect) -> ToolStatus:
+    """What never left us needs no question."""
+    if effect.state == Effect.State.ABSENT:
+        return ToolStatus(state="absent")
+    with tenant_transaction(claimed.tenant_id):
+        tool = Tool.objects.get(id=effect.tool_id)
+    return ask_status(tool, key=bytes(effect.key))
 
 
 def _ended(claimed: Claimed, effect: Effect) -> str:
@@ -62,7 +69,7 @@ def _ended(claimed: Claimed, effect: Effect) -> str:
 
 
 def _follow(
-    verb: Verb, claimed: Claimed, effect_id: UUID, proved: ToolOutcome
+    verb: Verb, claimed: Claimed, effect_id: UUID, proved: ToolStatus
 ) -> str | Sending:
     """In one transaction: record what is proved, or decide to send again."""
     request = lock_scene_of(claimed.request_id)
@@ -71,12 +78,13 @@ def _follow(
     effect = _doubted(verb, effect_id)
     if proved.state in PROVED:
         return _found(verb, claimed, run, effect, proved)
-    settled = absence_proved(effect)
-    if isinstance(settled, Refused):
-        retry(verb, claimed, run, settled.code)
-        return settled.code
-    if proved.state == "absent":
-        effect = _absent(verb, effect, proved)
+    if effect.state == Effect.State.UNKNOWN:
+        settled = absence_proved(effect)
+        if isinstance(settled, Refused):
+            retry(verb, claimed, run, settled.code)
+            return settled.code
+        if proved.state == "absent":
+            effect = _absent(verb, effect, proved)
     if isinstance(may_try_again(effect), Passed) and _still_allowed(request, effect):
         return _again(verb, claimed, run, effect)
     return _conclude(verb, claimed, run, effect)
@@ -100,7 +108,7 @@ def _doubted(verb: Verb, effect_id: UUID) -> Effect:
 
 
 def _found(
-    verb: Verb, claimed: Claimed, run: Run, effect: Effect, proved: ToolOutcome
+    verb: Verb, claimed: Claimed, run: Run, effect: Effect, proved: ToolStatus
 ) -> str:
     """The tool itself says what happened."""
     finish(claimed, proved.state)
@@ -116,7 +124,7 @@ def _found(
     return proved.state
 
 
-def _absent(verb: Verb, effect: Effect, proved: ToolOutcome) -> Effect:
+def _absent(verb: Verb, effect: Effect, proved: ToolStatus) -> Effect:
     return settle_effect(
         verb,
         effect.id,

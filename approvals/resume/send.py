@@ -1,16 +1,17 @@
 """Calling the tool, outside any transaction, and recording what came of it."""
 
-import time
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from approvals.resume.job import Claimed, finish, hold, retry
-from approvals.services.closing import ENDED
-from approvals.services.report import settle
-from checkpoints.models import Tool
+from approvals.services.closing import ENDED, close_step
+from approvals.services.granting import SYSTEM
+from checkpoints.effects import may_try_again, record_outcome
+from checkpoints.models import Effect, Tool
 from checkpoints.tools import ToolOutcome, call
+from kernel.outcome import Passed
 from sessions.runs import lock_run
 from tenants.verbs import Verb, perform
 
@@ -31,14 +32,7 @@ class Sending:
 
 def send_and_settle(claimed: Claimed, sending: Sending) -> str:
     """Send unless the deadline has passed, then record the outcome."""
-    if time.monotonic() >= sending.deadline:
-        late = ToolOutcome(state="absent", evidence={"sent": False, "why": "too late"})
-        return settle_job(claimed, sending, late)
-    return settle_job(claimed, sending, _call(sending))
-
-
-def _call(sending: Sending) -> ToolOutcome:
-    return call(
+    outcome = call(
         sending.tool,
         key=sending.key,
         effect_id=sending.effect_id,
@@ -46,7 +40,9 @@ def _call(sending: Sending) -> ToolOutcome:
         fence=sending.fence,
         not_after=sending.not_after,
         arguments=sending.arguments,
+        start_by=sending.deadline,
     )
+    return settle_job(claimed, sending, outcome)
 
 
 def settle_job(claimed: Claimed, sending: Sending, outcome: ToolOutcome) -> str:
@@ -61,18 +57,26 @@ def _settle(
 ) -> str:
     run = lock_run(claimed.run_id)
     hold(claimed)
-    if outcome.state in ENDED:
-        finish(claimed, outcome.state)
-    settle(
+    effect = record_outcome(
         verb,
-        run,
         sending.effect_id,
         attempt=sending.attempt,
         fence=sending.fence,
         outcome=outcome.state,
         external_id=outcome.external_id,
         evidence=outcome.evidence,
+        actor=SYSTEM,
     )
-    if outcome.state not in ENDED:
-        retry(verb, claimed, run, "effect.unknown")
-    return outcome.state
+    if may_follow(effect):
+        retry(verb, claimed, run, f"effect.{effect.state}")
+        return effect.state
+    finish(claimed, effect.state)
+    close_step(verb, run, effect)
+    return effect.state
+
+
+def may_follow(effect: Effect) -> bool:
+    """Whether the outcome is still open: to be found out, or to be tried again."""
+    if effect.state == Effect.State.ABSENT:
+        return isinstance(may_try_again(effect), Passed)
+    return effect.state not in ENDED

@@ -34,5 +34,3 @@ def _wake(verb: Verb, claimed: Claimed) -> str:
         need_attention(verb, run, refused.reason)
     verb.changed(request.id, run.id)
     return refused.code if refused else "woken"
-
-

@@ -13,7 +13,6 @@ from approvals.models import Decision, Pause, Request, Revision
 from approvals.policy import Obligation
 from approvals.policy.obligation import Verdict
 from approvals.problems import (
-    ARGUMENTS_INVALID,
     SECRET_IN_ARGUMENTS,
     TOOL_CALL_REPEATED,
     TOOL_DISABLED,
@@ -23,9 +22,10 @@ from approvals.services.granting import grant, move_request
 from approvals.titles import title_of
 from audit.append import Actor
 from checkpoints.models import Checkpoint, Risk, Tool
+from checkpoints.tools import ARGUMENTS_INVALID
+from checkpoints.tools import check_arguments as check_schema_of
 from kernel.canonical import canonical_bytes
 from kernel.ids import new_id
-from kernel.json_schema import check_value
 from kernel.secrets import find_secret
 from sessions.models import Run, Session
 from tenants.models import ApiKey
@@ -108,9 +108,7 @@ def check_arguments(tool: Tool, arguments: dict[str, Any], *, pointer: str) -> N
         raise ARGUMENTS_INVALID(
             f"{size} bytes; at most {MOST_ARGUMENT_BYTES}.", pointer
         )
-    schema = tool.definition.get("schema")
-    if schema:
-        check_value(schema, arguments, kind=ARGUMENTS_INVALID, pointer=pointer)
+    check_schema_of(tool, arguments, pointer=pointer)
     found = find_secret(arguments)
     if found is not None:
         raise SECRET_IN_ARGUMENTS(

@@ -61,5 +61,3 @@ def _is_finished(pause_id: UUID) -> bool:
         return False
     effects = Effect.objects.filter(request__in=requests.values("id"))
     return not effects.exclude(state__in=ENDED).exists()
-
-

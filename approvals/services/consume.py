@@ -71,9 +71,7 @@ def _take_over(verb: Verb, run: Run, writer: Writer) -> None:
     """A paused run is nobody's to write but ours: its agent waits for us."""
     if run.state == Run.State.PAUSED:
         release_lease(run)
-    take_lease(
-        verb, run, holder=writer.holder, seconds=writer.seconds, actor=SYSTEM
-    )
+    take_lease(verb, run, holder=writer.holder, seconds=writer.seconds, actor=SYSTEM)
 
 
 def decline(

@@ -5,7 +5,7 @@ from typing import Any
 from approvals.envelope import Envelope
 from approvals.models import Decision, Request, Revision
 from approvals.policy.obligation import Verdict
-from approvals.problems import ARGUMENTS_INVALID, ARGUMENTS_UNCHANGED
+from approvals.problems import ARGUMENTS_UNCHANGED
 from approvals.separation import standing
 from approvals.services.asking import (
     Scene,
@@ -19,6 +19,7 @@ from approvals.services.ending import dismiss_decisions
 from approvals.services.granting import grant
 from approvals.services.scene import scene_of
 from checkpoints.models import Tool
+from checkpoints.tools import ARGUMENTS_INVALID
 from kernel.canonical import digest
 from kernel.strict_json import Json
 from tenants.verbs import Verb

@@ -10,7 +10,7 @@ from approvals.services.asking import Scene, ask_one
 from approvals.services.granting import owe_when_ready
 from approvals.services.queues import ensure_default_queue
 from checkpoints.checkpoint import Position, add_checkpoint, check_form
-from checkpoints.services.tools import unreviewed_tool
+from checkpoints.services.tools import register_unreviewed
 from kernel.clock import database_now
 from sessions.models import Run, Session
 from sessions.runs import lock_run, move_run, require_writer
@@ -50,7 +50,7 @@ def prepare(principal: Principal, asks: Sequence[Ask]) -> None:
     """In verbs of their own, first: new tools and queues are what rights rest on."""
     ensure_default_queue(principal.tenant_id)
     for name in {ask.tool for ask in asks}:
-        unreviewed_tool(principal, name=name)
+        register_unreviewed(principal, name=name)
 
 
 def stop_and_ask(
