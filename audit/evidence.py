@@ -29,8 +29,12 @@ def signed_data(
         if is_genuine(row, keys):
             body = parse(bytes(row.body))
             assert isinstance(body, dict)
-            if body["kind"] == kind and body["subject"]["id"] == str(row.subject_id):
-                found.setdefault(row.subject_id, []).append(body["data"])
+            subject = row.subject_id
+            if subject and (body["kind"], body["subject"]["id"]) == (
+                kind,
+                str(subject),
+            ):
+                found.setdefault(subject, []).append(body["data"])
     return {subject: each[0] for subject, each in found.items() if len(each) == 1}
 
 

@@ -16,14 +16,17 @@ class NestedScope(RuntimeError):
 
 
 @contextmanager
-def tenant_transaction(tenant_id: UUID) -> Iterator[None]:
+def tenant_transaction(tenant_id: UUID, *, snapshot: bool = False) -> Iterator[None]:
     """One READ COMMITTED transaction in which only `tenant_id`'s rows exist.
 
     Never nested: a savepoint's rollback would drop the setting, and a verb that
-    does not own its commit cannot promise what it wrote.
+    does not own its commit cannot promise what it wrote. A `snapshot` reads only, and
+    sees everything as it was at one moment.
     """
     if connection.in_atomic_block:
         raise NestedScope("a tenant transaction must be the outermost one")
     with transaction.atomic(), connection.cursor() as cursor:
+        if snapshot:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute("SELECT set_config('app.tenant', %s, true)", [str(tenant_id)])
         yield
