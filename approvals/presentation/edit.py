@@ -7,7 +7,8 @@ browser rewrites line breaks in names. `reading` takes the posted texts back.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+
+from approvals.presentation.arguments import ArgumentNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +74,9 @@ class Difference:
 class EditView:
     """In the context as `edit`.
 
-    First step: `controls` POST to `href`. Second step: `differences` are set and the
-    form POSTs `arguments` (JSON text), verdict=edit, digest and reason to
+    First step: `controls` POST to `href` with digest and reason. Second step:
+    `differences` and `tree` (the arguments as they would be) are set, and the form
+    POSTs verdict=edit, digest, reason and `arguments_text` (JSON, as `arguments`) to
     `decide_href`. `counts` says whether the editor's own key counts afterwards.
     """
 
@@ -94,5 +96,9 @@ class EditView:
     reason_required: bool = False
     errors: Mapping[str, str] = field(default_factory=dict)
     differences: tuple[Difference, ...] = ()
-    arguments: Any = None
+    tree: ArgumentNode | None = None
     arguments_text: str = ""
+
+    @property
+    def next_revision(self) -> int:
+        return self.revision + 1

@@ -5,10 +5,10 @@ import re
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from kernel.visible import Segment, segments
 
 from approvals.presentation.arguments import ArgumentNode
 from approvals.presentation.words import digest_words
+from kernel.visible import Segment, is_plain, segments
 
 register = template.Library()
 
@@ -75,3 +75,9 @@ def short_digest(digest: str, pairs: int = 2) -> SafeString:
     """A digest in short, whole on hover."""
     words = digest_words(digest, pairs=pairs)
     return format_html('<code class="digest" title="{}">{}</code>', digest, words)
+
+
+@register.filter
+def disguises(text: str) -> bool:
+    """Whether a text is more or less than it seems."""
+    return not is_plain(text)

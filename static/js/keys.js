@@ -56,7 +56,7 @@
 
   // A second step takes the focus, so that what is typed next cannot reach the page.
   addEventListener("toggle", ({ target, newState }) => {
-    if (newState === "open" && target.matches?.(".sheet")) (target.querySelector("textarea, input:not([type=hidden])") ?? target).focus();
+    if (newState === "open" && target.matches?.(".sheet")) (target.querySelector("textarea, select, input:not([type=hidden])") ?? target).focus();
   }, true);
 
   document.querySelector('.req__link[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
