@@ -1,7 +1,8 @@
-"""The embedded broker: Kombu's file-system transport, with its two races closed.
+"""The embedded broker: Kombu's file-system transport, with its races closed.
 
 As shipped it writes a message under its final name, so that a consumer can take a
-half-written one, and it hands messages over through the shared temporary folder.
+half-written one; hands messages over through the shared temporary folder; and may drop
+a message whose queue another thread is just declaring.
 """
 
 import fcntl
@@ -14,6 +15,7 @@ from typing import Any
 
 from kombu.transport import filesystem
 from kombu.transport.filesystem import exchange_queue_t
+from kombu.transport.virtual import BrokerState
 from kombu.utils.json import dumps, loads
 
 POLLING_INTERVAL = 0.05  # seconds; a message starts after half of that, on average
@@ -90,6 +92,12 @@ class Transport(filesystem.Transport):
     """Set as Celery's ``broker_transport``; the folders are made by :func:`ensure`."""
 
     Channel = Channel
+
+    def __init__(self, client: Any, **options: Any) -> None:
+        super().__init__(client, **options)  # type: ignore[no-untyped-call]
+        # Kombu shares one memory of bindings between all threads, and notes a binding
+        # before it is written: a thread that trusts the note publishes to nobody.
+        self.state = BrokerState()
 
 
 def _queue_of(name: str) -> str:
