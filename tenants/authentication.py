@@ -1,0 +1,163 @@
+"""Proving who asks: an agent by its key, a member by their browser session.
+
+A key is looked up by its digest, which gives ids and nothing else; everything that
+matters is then read under the tenant's own row-level security. What is not a live key
+of this installation gets one and the same answer, whatever is wrong with it.
+"""
+
+import hmac
+from typing import Any, Final
+from uuid import UUID
+
+from allauth.account.authentication import get_authentication_records
+from django.db import connection
+from django.http import HttpRequest
+from rest_framework.authentication import BaseAuthentication, CSRFCheck
+from rest_framework.request import Request
+
+from kernel.outcome import Refused
+from kernel.problems import Problem, declare
+from kernel.scope import tenant_transaction
+from tenants import keys
+from tenants.access import Membership, member_in
+from tenants.checks import key_standing
+from tenants.models import ApiKey, User
+from tenants.principal import Person, Principal
+from tenants.queries import key_now
+
+REALM: Final = 'realm="keyturn"'
+TENANT_HEADER: Final = "Keyturn-Tenant"
+
+NOT_AUTHENTICATED: Final = declare(
+    "not_authenticated", status=401, title="You have not said who you are"
+)
+KEY_INVALID: Final = declare(
+    "key_invalid", status=401, title="This API key is not valid here"
+)
+TENANT_REQUIRED: Final = declare(
+    "tenant_required", status=400, title=f"The header {TENANT_HEADER} is missing"
+)
+AGENTS_CANNOT_DECIDE: Final = declare(
+    "agents_cannot_decide", status=403, title="Only people decide"
+)
+CSRF_FAILED: Final = declare(
+    "csrf_failed", status=403, title="This did not come from a page of ours"
+)
+
+# Whoever holds a whole key may learn why it no longer works.
+declare("key_revoked", status=401, title="This API key was revoked")
+declare("key_expired", status=401, title="This API key has expired")
+declare("agent_disabled", status=401, title="The agent of this API key is disabled")
+
+
+def authenticate_key(header: str | None) -> Principal:
+    """The agent that an `Authorization` header proves, as of now. Synchronous.
+
+    Raises 401 `not_authenticated` without a bearer key, `key_invalid` for anything
+    that is no key of ours, and why a key of ours is dead: `key_revoked`,
+    `key_expired`, `agent_disabled`, `tenant_stopped`.
+    """
+    text = _bearer(header)
+    found = _look_up(text)
+    if found is None:
+        raise KEY_INVALID()
+    with tenant_transaction(found[0]):
+        live = key_now(*found)
+    if live is None or not _is(text, live[0]):
+        raise KEY_INVALID()
+    outcome = key_standing(*live)
+    if isinstance(outcome, Refused):
+        raise Problem(outcome.code, status=401, detail=outcome.reason)
+    return _principal(live[0])
+
+
+def person_of(request: HttpRequest, membership: Membership) -> Person:
+    """The member behind a browser session, and how they proved who they are."""
+    records = get_authentication_records(request)
+    return Person(
+        tenant_id=membership.tenant_id,
+        member_id=membership.member_id,
+        user_id=membership.user_id,
+        authenticated_at=max((each["at"] for each in records), default=None),
+        methods=tuple(each["method"] for each in records),
+    )
+
+
+class KeyAuthentication(BaseAuthentication):
+    """`Authorization: Bearer kt_…`; the principal is both `user` and `auth`."""
+
+    def authenticate(self, request: Request) -> tuple[Principal, Principal] | None:
+        header = request.headers.get("Authorization")
+        if header is None:
+            return None
+        principal = authenticate_key(header)
+        return principal, principal
+
+    def authenticate_header(self, request: Request) -> str:
+        return f"Bearer {REALM}"
+
+
+class MemberAuthentication(BaseAuthentication):
+    """A signed-in member: session cookie, CSRF token, and the tenant in a header.
+
+    The tenant is named because a person may belong to several. Any `Authorization`
+    header is refused unread: a key, good or bad, never stands for a person.
+    """
+
+    def authenticate(self, request: Request) -> tuple[User, Person] | None:
+        if "Authorization" in request.headers:
+            raise AGENTS_CANNOT_DECIDE()
+        user = getattr(request._request, "user", None)
+        if not isinstance(user, User):
+            return None
+        _enforce_csrf(request._request)
+        slug = request.headers.get(TENANT_HEADER)
+        if not slug:
+            raise TENANT_REQUIRED()
+        return user, person_of(request._request, member_in(user, slug))
+
+    def authenticate_header(self, request: Request) -> str:
+        return f"Cookie {REALM}"
+
+
+def _bearer(header: str | None) -> str:
+    scheme, _, text = (header or "").partition(" ")
+    if scheme.lower() != "bearer":
+        raise NOT_AUTHENTICATED("Send an API key: `Authorization: Bearer kt_…`.")
+    return text.strip()
+
+
+def _look_up(text: str) -> tuple[UUID, UUID] | None:
+    """The tenant and id of a key. A text that cannot be a key costs no query."""
+    parsed = keys.parse(text)
+    if parsed is None:
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT tenant_id, key_id FROM keyturn_key(%s)", [parsed.hash])
+        found: tuple[UUID, UUID] | None = cursor.fetchone()
+    return found
+
+
+def _is(text: str, key: ApiKey) -> bool:
+    return hmac.compare_digest(bytes(key.hash), keys.digest_of(text))
+
+
+def _principal(key: ApiKey) -> Principal:
+    return Principal(
+        tenant_id=key.tenant_id,
+        agent_id=key.agent_id,
+        key_id=key.id,
+        environment=key.environment,
+        scopes=frozenset(key.scopes),
+    )
+
+
+def _enforce_csrf(request: HttpRequest) -> None:
+    def answer(_: HttpRequest) -> Any:  # pragma: no cover - the check needs one
+        return None
+
+    check = CSRFCheck(answer)
+    check.process_request(request)
+    reason = check.process_view(request, answer, (), {})
+    if reason:
+        raise CSRF_FAILED(f"{reason}")

@@ -1,0 +1,1 @@
+"""What every API view stands on: strict bodies, problems, replays, pages."""
