@@ -7,6 +7,11 @@ from health_check.views import HealthCheckView
 
 _APPS = ("oversight", "approvals", "checkpoints", "sessions", "tenants")
 
+handler400 = "tenants.rest.fallbacks.bad_request"
+handler403 = "tenants.rest.fallbacks.permission_denied"
+handler404 = "tenants.rest.fallbacks.page_not_found"
+handler500 = "tenants.rest.fallbacks.server_error"
+
 urlpatterns: list[URLPattern | URLResolver] = [
     # Alive: the process answers. Ready: so does its database.
     path("health/live", HealthCheckView.as_view(checks=[]), name="live"),

@@ -88,7 +88,7 @@ def _values(model: type[Model], order: Sequence[str], cursor: str) -> list[Any]:
         raise INVALID_CURSOR() from None
 
 
-def _field(model: type[Model], name: str) -> Field[Any, Any]:
+def _field(model: type[Model], name: str) -> "Field[Any, Any]":
     field = model._meta.get_field(name)
     assert isinstance(field, Field)
     return field
