@@ -15,6 +15,6 @@ def _server() -> Iterator[ToolServer]:
 @pytest.fixture
 def tool_server(_server: ToolServer, settings: object) -> ToolServer:
     """A managed tool on this machine, which outbound calls may reach here."""
-    settings.KEYTURN_ALLOW_PRIVATE = ["127.0.0.0/8"]  # type: ignore[attr-defined]
+    settings.ALLOW_PRIVATE = ["127.0.0.0/8"]  # type: ignore[attr-defined]
     _server.definition()
     return _server

@@ -12,6 +12,6 @@ from config.embedded import postgres
 @contextmanager
 def superuser() -> Iterator[psycopg.Connection]:
     """An autocommitting connection past every role and policy."""
-    url = postgres.superuser_url(settings.DATA_DIR)
+    url = postgres.url(settings.DATA_DIR, "postgres")
     with psycopg.connect(url, autocommit=True) as connection:
         yield connection
