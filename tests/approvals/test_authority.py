@@ -130,9 +130,7 @@ def revoke_it(case: Approved) -> None:
 
 def switch_agent_off(case: Approved) -> None:
     house = case.stage.house
-    disable_agent(
-        tenant_id=house.id, by=house.alice.id, agent_id=house.robot.agent.id
-    )
+    disable_agent(tenant_id=house.id, by=house.alice.id, agent_id=house.robot.agent.id)
 
 
 def revoke_the_key(case: Approved) -> None:

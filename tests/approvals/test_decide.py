@@ -234,9 +234,7 @@ def test_the_agent_may_take_its_question_back(stage: Stage) -> None:
 
 
 def test_jobs_wait_for_every_question_of_the_pause(stage: Stage) -> None:
-    first, second = stage.ask_all(
-        [{}, {"arguments": {**ARGUMENTS, "amount": "2.00"}}]
-    )
+    first, second = stage.ask_all([{}, {"arguments": {**ARGUMENTS, "amount": "2.00"}}])
 
     def jobs() -> int:
         with tenant_transaction(stage.tenant_id):

@@ -151,9 +151,7 @@ def test_keys_are_counted_as_a_matching_of_people_to_slots(
     def fits(left: list[Rule], free: frozenset[UUID]) -> bool:
         if not left:
             return True
-        return any(
-            fits(left[1:], free - {one}) for one in free & eligible[left[0]]
-        )
+        return any(fits(left[1:], free - {one}) for one in free & eligible[left[0]])
 
     assert satisfied(owed, people, eligible) is fits(slots, frozenset(people))
     assert 0 <= missing(owed, people, eligible) <= len(slots)
