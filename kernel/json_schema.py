@@ -1,0 +1,209 @@
+"""JSON Schema 2020-12 with bounds: anybody may write one, nobody may stall us with it.
+
+Schemas come from administrators and, for answers, from agents. So nothing is fetched,
+patterns run on a linear-time engine, and a validation ends after so many steps.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import cel
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.exceptions import SchemaError, best_match
+from jsonschema.validators import extend
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from kernel.canonical import canonical_bytes
+from kernel.problems import Kind, declare
+from kernel.strict_json import Json, pointer_to
+
+SCHEMA_INVALID: Final = declare(
+    "schema_invalid", status=422, title="This is not a schema that can be used"
+)
+SCHEMA_TOO_COMPLEX: Final = declare(
+    "schema_too_complex", status=422, title="The schema takes too long to apply"
+)
+VALUE_INVALID: Final = declare(
+    "value_invalid", status=422, title="A value does not satisfy its schema"
+)
+
+MAX_SCHEMA_BYTES: Final = 64 * 1024
+MAX_PATTERN: Final = 256
+MAX_STEPS: Final = 200_000
+MAX_SECONDS: Final = 3.0
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+type Found = Iterator[ValidationError]
+type Keyword = Callable[[Any, Any, Any, Any], Found | None]
+
+
+def check_schema(schema: Json, *, pointer: str = "") -> None:
+    """Refuse what is no schema, or one that could fetch, loop or backtrack.
+
+    Raises `Problem` 422 `schema_invalid`; `pointer` leads to the schema in the body.
+    """
+    if not isinstance(schema, Mapping):
+        raise SCHEMA_INVALID("A schema is a JSON object.", pointer)
+    if len(canonical_bytes(schema)) > MAX_SCHEMA_BYTES:
+        raise SCHEMA_INVALID(f"At most {MAX_SCHEMA_BYTES} bytes.", pointer)
+    for path, keyword, value in _keywords((), schema):
+        flaw = _flaw(path, keyword, value)
+        if flaw:
+            raise SCHEMA_INVALID(flaw, pointer + pointer_to((*path, keyword)))
+    try:
+        Draft202012Validator.check_schema(_bare(schema))
+    except SchemaError as error:
+        place = pointer + pointer_to(error.absolute_path)
+        raise SCHEMA_INVALID(_sentence(error), place) from None
+
+
+def check_value(
+    schema: Mapping[str, Any],
+    value: Json,
+    *,
+    pointer: str = "",
+    kind: Kind = VALUE_INVALID,
+) -> None:
+    """Refuse a value that does not satisfy a schema which `check_schema` accepted.
+
+    Raises `Problem` 422, of `kind` with the pointer of the most telling flaw, or
+    `schema_too_complex` when the bounds are reached.
+    """
+    reset = _budget.set(_Budget())
+    try:
+        errors = _Bounded(_bare(schema), registry=Registry()).iter_errors(value)
+        error = best_match(errors)
+    except (_Exhausted, RecursionError):
+        raise SCHEMA_TOO_COMPLEX("The schema needs too many steps.", pointer) from None
+    except Unresolvable:
+        raise SCHEMA_INVALID("A $ref leads nowhere.", pointer) from None
+    finally:
+        _budget.reset(reset)
+    if error is not None:
+        raise kind(_sentence(error), pointer + pointer_to(error.absolute_path))
+
+
+class _Exhausted(Exception):
+    """The validation used up its steps or its time."""
+
+
+@dataclass(slots=True)
+class _Budget:
+    steps: int = MAX_STEPS
+    ends: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
+
+    def spend(self) -> None:
+        self.steps -= 1
+        if self.steps < 0 or time.monotonic() > self.ends:
+            raise _Exhausted
+
+
+_budget: ContextVar[_Budget] = ContextVar("steps of a validation")
+
+
+def _counted(keyword: Keyword) -> Keyword:
+    def apply(validator: Any, value: Any, instance: Any, schema: Any) -> Found:
+        _budget.get().spend()
+        yield from keyword(validator, value, instance, schema) or ()
+
+    return apply
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Found:
+    if validator.is_type(instance, "string") and not _matches(pattern, instance):
+        yield ValidationError("does not match")
+
+
+def _unique(validator: Any, wanted: bool, instance: Any, schema: Any) -> Found:
+    # The library compares each with each when items cannot be sorted.
+    if not wanted or not validator.is_type(instance, "array"):
+        return
+    if len({canonical_bytes(item) for item in instance}) < len(instance):
+        yield ValidationError("has equal items")
+
+
+# Python's own engine can be made to run for hours by twenty characters.
+_MATCHES = cel.compile("text.matches(pattern)")
+
+
+def _matches(pattern: str, text: str) -> bool:
+    return bool(_MATCHES.execute({"text": text, "pattern": pattern}))
+
+
+_OWN: Mapping[str, Keyword] = {"pattern": _pattern, "uniqueItems": _unique}
+_Bounded: Any = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator,
+    {
+        name: _counted(_OWN.get(name, keyword))
+        for name, keyword in Draft202012Validator.VALIDATORS.items()
+    },
+)
+
+
+def _bare(schema: Mapping[str, Any]) -> dict[str, Any]:
+    # A declared dialect would make the library choose its own, unbounded class.
+    return {key: value for key, value in schema.items() if key != "$schema"}
+
+
+def _keywords(
+    path: tuple[str | int, ...], node: object
+) -> Iterator[tuple[tuple[str | int, ...], str, Any]]:
+    """Every member of every object in the schema, whether or not it is a keyword."""
+    if isinstance(node, Mapping):
+        for key, value in node.items():
+            yield path, key, value
+            yield from _keywords((*path, key), value)
+    elif isinstance(node, list | tuple):
+        for place, item in enumerate(node):
+            yield from _keywords((*path, place), item)
+
+
+def _flaw(path: tuple[str | int, ...], keyword: str, value: object) -> str:
+    match keyword, value:
+        case (("$ref" | "$dynamicRef"), str()) if not value.startswith("#"):
+            return "References stay within the schema."
+        case "$schema", str() if path or value.rstrip("#") != DIALECT:
+            return f"The dialect is {DIALECT}, named at the top or not at all."
+        case "patternProperties", Mapping():
+            return "Properties are named, not matched."
+        case "pattern", str() if len(value) > MAX_PATTERN or not _compiles(value):
+            return "A pattern is short, and without look-around or back-references."
+    return ""
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        _matches(pattern, "")
+    except (RuntimeError, ValueError):
+        return False
+    return True
+
+
+def _sentence(error: ValidationError | SchemaError) -> str:
+    """What is wanted here. The library's own message would repeat the whole value."""
+    wanted: Any = error.validator_value
+    instance: Any = error.instance
+    keyword: str | None = error.validator  # type: ignore[assignment]
+    match keyword:
+        case None:
+            return "Nothing is allowed here."
+        case "required":
+            missing = [name for name in wanted if name not in instance]
+            return f"Missing: {_short(missing)}."
+        case "additionalProperties" | "unevaluatedProperties" if wanted is False:
+            known = error.schema.get("properties", {})  # type: ignore[union-attr]
+            return (
+                f"Not known: {_short([n for n in instance if n not in known])}."
+            )
+        case _:
+            return f"Must satisfy {keyword}: {_short(wanted)}."
+
+
+def _short(value: object, limit: int = 160) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= limit else f"{text[:limit]}…"

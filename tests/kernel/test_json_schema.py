@@ -1,0 +1,149 @@
+"""Schemas from outside: what they may say, and that none of them can stall us."""
+
+import time
+from typing import Any
+
+import pytest
+
+from kernel.json_schema import check_schema, check_value
+from tests.refusals import refused
+
+AMOUNT = {"type": "string", "pattern": "^-?[0-9]{1,12}\\.[0-9]{2}$"}
+INVOICE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "amount": AMOUNT,
+        "lines": {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
+        "a/b~c": {"const": 1},
+    },
+    "required": ["amount"],
+    "additionalProperties": False,
+}
+
+
+def place(schema: dict[str, Any], value: Any) -> str | None:
+    try:
+        check_value(schema, value, pointer="/arguments")
+    except Exception as problem:
+        return problem.pointer  # type: ignore[attr-defined,no-any-return]
+    return None
+
+
+def test_a_value_that_fits_passes() -> None:
+    check_value(INVOICE, {"amount": "-240.00", "lines": [1, 2], "a/b~c": 1})
+
+
+@pytest.mark.parametrize(
+    ("value", "pointer"),
+    [
+        ([], "/arguments"),
+        ({}, "/arguments"),
+        ({"amount": "1.00", "other": 1}, "/arguments"),
+        ({"amount": "1.0"}, "/arguments/amount"),
+        ({"amount": "1.00\n"}, "/arguments/amount"),
+        ({"amount": "1.00", "lines": [1, "2"]}, "/arguments/lines/1"),
+        ({"amount": "1.00", "lines": [1, 1.0]}, "/arguments/lines"),
+        ({"amount": "1.00", "a/b~c": True}, "/arguments/a~1b~0c"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_at_its_place(
+    value: Any, pointer: str
+) -> None:
+    assert place(INVOICE, value) == pointer
+
+
+def test_the_refusal_says_what_is_wanted_and_repeats_nothing_secret() -> None:
+    with pytest.raises(Exception, match="Missing") as missing:
+        check_value(INVOICE, {"amoumt": "hunter2-hunter2"})
+    assert "hunter2" not in str(missing.value)
+    with pytest.raises(Exception, match="pattern") as unlike:
+        check_value(INVOICE, {"amount": "hunter2-hunter2"})
+    assert "hunter2" not in str(unlike.value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        (True, ""),
+        ({"type": "objekt"}, "/type"),
+        ({"$ref": "https://example.test/s"}, "/$ref"),
+        ({"items": {"$dynamicRef": "other"}}, "/items/$dynamicRef"),
+        ({"$schema": "http://json-schema.org/draft-07/schema#"}, "/$schema"),
+        (
+            {"items": {"$schema": "https://json-schema.org/draft/2020-12/schema"}},
+            "/items/$schema",
+        ),
+        ({"patternProperties": {"^a": {}}}, "/patternProperties"),
+        ({"pattern": "("}, "/pattern"),
+        ({"pattern": "(?=a)"}, "/pattern"),
+        ({"pattern": "(a)\\1"}, "/pattern"),
+        ({"pattern": "a" * 257}, "/pattern"),
+    ],
+)
+def test_a_schema_that_could_fetch_or_stall_is_refused(
+    schema: Any, pointer: str
+) -> None:
+    with pytest.raises(Exception, match="schema_invalid") as problem:
+        check_schema(schema)
+    assert problem.value.pointer == pointer  # type: ignore[attr-defined]
+
+
+def test_properties_may_have_the_names_of_keywords() -> None:
+    names = ("pattern", "$ref", "$schema", "required")
+    schema = {"type": "object", "properties": dict.fromkeys(names, AMOUNT)}
+    check_schema(schema)
+    assert place(schema, {"pattern": "x"}) == "/arguments/pattern"
+
+
+def test_a_declared_dialect_changes_nothing() -> None:
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    check_schema({**dialect, **INVOICE})
+    evil = {**dialect, "$defs": {"p": {"pattern": "^(a+)+$"}}, "$ref": "#/$defs/p"}
+    check_schema(evil)
+    assert place(evil, "a" * 50 + "!") == "/arguments"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#"},
+        {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},
+        {
+            "$defs": {
+                f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2}
+                for n in range(60)
+            }
+            | {"d60": {}},
+            "$ref": "#/$defs/d0",
+        },
+    ],
+    ids=["loop", "branching loop", "a billion laughs"],
+)
+def test_a_schema_without_end_is_given_up(schema: dict[str, Any]) -> None:
+    check_schema(schema)
+    began = time.monotonic()
+    with refused("schema_too_complex", status=422):
+        check_value(schema, {})
+    assert time.monotonic() - began < 20
+
+
+def test_a_pattern_cannot_backtrack() -> None:
+    began = time.monotonic()
+    assert place({"pattern": "^(([a-z])+.)+[A-Z]([a-z])+$"}, "a" * 100_000)
+    assert time.monotonic() - began < 5
+
+
+def test_a_reference_that_leads_nowhere_is_the_schemas_fault() -> None:
+    with refused("schema_invalid", status=422):
+        check_value({"$ref": "#/$defs/absent"}, 1)
+
+
+def test_a_recursive_schema_serves_values_of_reasonable_depth() -> None:
+    tree = {
+        "type": "object",
+        "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}},
+        "additionalProperties": False,
+    }
+    check_schema(tree)
+    assert place(tree, {"left": {"right": {"left": {}}}}) is None
+    assert place(tree, {"left": {"right": {"up": {}}}}) == "/arguments/left/right"

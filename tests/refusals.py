@@ -1,0 +1,17 @@
+"""Expecting a verb to refuse, by the code that its caller sees."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from kernel.problems import Problem
+
+
+@contextmanager
+def refused(code: str, *, status: int | None = None) -> Iterator[None]:
+    """The block must raise a problem with this code, and this status if given."""
+    with pytest.raises(Problem) as raised:
+        yield
+    assert raised.value.code == code
+    assert status in {None, raised.value.status}
