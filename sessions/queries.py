@@ -1,0 +1,113 @@
+"""Reading and locking sessions and runs, inside their tenant's scope.
+
+What an agent did not open does not exist for it: every look-up on an agent's behalf
+carries its id, and answers 404 as if there were nothing. A lock is a statement of its
+own; what depends on the row is read after it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import models
+from django.db.models import F, QuerySet
+
+from kernel.clock import ClockTimestamp
+from kernel.problems import NOT_FOUND
+from sessions.models import Fact, Item, Run, Session, Transition, Workflow
+from tenants.models import TenantModel
+from tenants.principal import Principal
+
+DEFAULT_KIND = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactNow:
+    """A fact as it stands, and how old it is by the database's clock."""
+
+    value: Any
+    provenance: str
+    reference: str
+    evidence_digest: str
+    observed_at: datetime
+    age: timedelta
+    version: int
+
+
+def sessions_of(who: Principal) -> QuerySet[Session]:
+    """The sessions that the agent opened."""
+    return Session.objects.filter(tenant_id=who.tenant_id, agent_id=who.agent_id)
+
+
+def runs_of(who: Principal) -> QuerySet[Run]:
+    """The runs in sessions that the agent opened, with session and workflow."""
+    runs = Run.objects.select_related("session", "workflow")
+    return runs.filter(tenant_id=who.tenant_id, session__agent_id=who.agent_id)
+
+
+def own_session(who: Principal, session_id: UUID) -> Session:
+    """Raises `not_found` (404) for all but the agent that opened it."""
+    return found(sessions_of(who).filter(id=session_id))
+
+
+def own_run(who: Principal, run_id: UUID) -> Run:
+    """The run with session and workflow. Raises `not_found` (404) for strangers."""
+    return found(runs_of(who).filter(id=run_id))
+
+
+def lock_own_session(who: Principal, session_id: UUID) -> Session:
+    """Hold the agent's session until the transaction ends; 404, and no lock, for others."""
+    mine = {"tenant_id": who.tenant_id, "agent_id": who.agent_id}
+    return found(locked(Session).filter(id=session_id, **mine))
+
+
+def locked[M: TenantModel](model: type[M]) -> QuerySet[M]:
+    """Rows FOR NO KEY UPDATE; rows joined to them are read, not locked."""
+    manager: models.Manager[M] = model._default_manager
+    return manager.select_for_update(no_key=True, of=("self",))
+
+
+def found[M: TenantModel](rows: QuerySet[M]) -> M:
+    """The one row. Raises `not_found` (404) when there is none."""
+    row = rows.first()
+    if row is None:
+        raise NOT_FOUND()
+    return row
+
+
+def facts_of(run: Run) -> Mapping[str, FactNow]:
+    """The run's facts by name, with their ages."""
+    facts = Fact.objects.filter(tenant_id=run.tenant_id, run_id=run.id)
+    aged = facts.annotate(age=ClockTimestamp() - F("observed_at")).order_by("name")
+    return {fact.name: _fact_now(fact, fact.age) for fact in aged}
+
+
+def latest_items(session: Session, limit: int) -> list[Item]:
+    """The newest `limit` items, oldest of them first."""
+    items = Item.objects.filter(tenant_id=session.tenant_id, session_id=session.id)
+    return list(items.order_by("-position")[:limit])[::-1]
+
+
+def transitions_of(run: Run) -> QuerySet[Transition]:
+    """Everything that happened to the run's facts, stage and state."""
+    return Transition.objects.filter(tenant_id=run.tenant_id, run_id=run.id)
+
+
+def current_workflow(tenant_id: UUID, kind: str) -> Workflow | None:
+    """The newest version of a kind of work, if it was ever defined."""
+    versions = Workflow.objects.filter(tenant_id=tenant_id, kind=kind)
+    return versions.order_by("-version").first()
+
+
+def _fact_now(fact: Fact, age: timedelta) -> FactNow:
+    return FactNow(
+        value=fact.value,
+        provenance=fact.provenance,
+        reference=fact.reference,
+        evidence_digest=fact.evidence_digest,
+        observed_at=fact.observed_at,
+        age=age,
+        version=fact.version,
+    )

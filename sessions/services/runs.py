@@ -1,0 +1,251 @@
+"""A run's life as its agent leads it: start, claim, keep alive, record, end."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from sessions.contract import PROVENANCE_NOT_ALLOWED, Claim, Contract
+from sessions.facts import require_version, write_facts
+from sessions.models import Provenance, Run, Session, Transition
+from sessions.queries import (
+    DEFAULT_KIND,
+    current_workflow,
+    lock_own_session,
+)
+from sessions.runs import (
+    PAUSE_OPEN,
+    WAITING,
+    add_transition,
+    extend_lease,
+    lock_run,
+    move_run,
+    require_state,
+    require_writer,
+    take_lease,
+)
+from sessions.services.workflows import WORKFLOW_UNKNOWN, ensure_default_workflow
+from tenants.idempotency import Once
+from tenants.principal import Principal
+from tenants.verbs import Verb, perform
+
+LEASE_SECONDS: Final = 60
+"""How long a claim lasts when nothing else is asked for."""
+
+type Closing = Callable[[Verb, Run], None]
+"""Closes what an ending run leaves open, in the same transaction, before it ends."""
+
+
+def start_run(
+    *,
+    who: Principal,
+    session_id: UUID,
+    workflow: str = DEFAULT_KIND,
+    external_id: str | None = None,
+    lease_seconds: int = LEASE_SECONDS,
+    once: Once | None = None,
+) -> tuple[Run, bool]:
+    """Start a run, claimed by the caller; or find the one with this `external_id`.
+
+    Returns the run and whether it is new. Raises `not_found` (404) for a session that
+    is not the agent's, `workflow_unknown` (422).
+    """
+
+    def work(verb: Verb) -> tuple[Run, bool]:
+        session = lock_own_session(who, session_id)
+        known = _run_called(session, external_id)
+        if known is not None:
+            return known, False
+        run = begin_run(
+            verb,
+            session,
+            who=who,
+            workflow=workflow,
+            external_id=external_id,
+            lease_seconds=lease_seconds,
+        )
+        return run, True
+
+    if workflow == DEFAULT_KIND:
+        ensure_default_workflow(who.tenant_id)
+    return perform(who.tenant_id, work, once=once)
+
+
+def begin_run(
+    verb: Verb,
+    session: Session,
+    *,
+    who: Principal,
+    workflow: str = DEFAULT_KIND,
+    external_id: str | None = None,
+    lease_seconds: int = LEASE_SECONDS,
+) -> Run:
+    """Start a run of a locked session, inside a verb.
+
+    The default workflow must be there already: `ensure_default_workflow` makes it.
+    """
+    kind = current_workflow(who.tenant_id, workflow)
+    if kind is None:
+        raise WORKFLOW_UNKNOWN(None, "/workflow")
+    run = Run.objects.create(
+        tenant_id=who.tenant_id,
+        session=session,
+        agent_id=who.agent_id,
+        workflow=kind,
+        stage=Contract.of(kind).initial,
+        external_id=external_id,
+    )
+    extend_lease(run, holder=who.key_id, seconds=lease_seconds)
+    add_transition(run, actor=who.actor, from_state="", from_stage="")
+    data = {"session": str(session.id), "workflow": str(kind.id)}
+    verb.record("run.started", actor=who.actor, subject=("run", run.id), data=data)
+    return run
+
+
+def claim_run(
+    *,
+    who: Principal,
+    run_id: UUID,
+    lease_seconds: int = LEASE_SECONDS,
+    once: Once | None = None,
+) -> Run:
+    """Become the run's one writer, under a new fence.
+
+    The holder may claim again, which makes its own earlier fence stale. Raises
+    `lease_held` or `run_ended` (409), `not_found` (404).
+    """
+
+    def work(verb: Verb) -> Run:
+        run = lock_run(run_id, agent_id=who.agent_id)
+        take_lease(verb, run, holder=who.key_id, seconds=lease_seconds, actor=who.actor)
+        return run
+
+    return perform(who.tenant_id, work, once=once)
+
+
+def heartbeat(
+    *, who: Principal, run_id: UUID, fence: int, lease_seconds: int = LEASE_SECONDS
+) -> Run:
+    """Keep the lease for `lease_seconds` from now. Raises `stale_writer` (409)."""
+
+    def work(verb: Verb) -> Run:
+        run = lock_run(run_id, agent_id=who.agent_id)
+        require_writer(run, fence)
+        extend_lease(run, holder=who.key_id, seconds=lease_seconds)
+        return run
+
+    return perform(who.tenant_id, work)
+
+
+def record_transition(
+    *,
+    who: Principal,
+    run_id: UUID,
+    fence: int,
+    expected_version: int,
+    facts: Mapping[str, Claim],
+    stage: str | None = None,
+    reason: str = "",
+    once: Once | None = None,
+) -> Transition:
+    """State facts and move between stages, if nothing changed since they were read.
+
+    Raises 409 `stale_writer`, `stale_version`, `run_ended`; 422 for what the workflow
+    does not allow; `not_found` (404).
+    """
+
+    def work(verb: Verb) -> Transition:
+        run = lock_run(run_id, agent_id=who.agent_id)
+        require_writer(run, fence)
+        require_version(run, expected_version)
+        _refuse_reviewer(facts)
+        return write_facts(
+            verb, run, actor=who.actor, claims=facts, stage=stage, reason=reason
+        )
+
+    return perform(who.tenant_id, work, once=once)
+
+
+def complete_run(
+    *,
+    who: Principal,
+    run_id: UUID,
+    fence: int,
+    result: Any = None,
+    once: Once | None = None,
+) -> Run:
+    """End the run as done. Raises `pause_open` (409) while it waits for approval."""
+    return _end(who, run_id, fence, Run.State.COMPLETED, result=result, once=once)
+
+
+def fail_run(
+    *,
+    who: Principal,
+    run_id: UUID,
+    fence: int,
+    reason: str,
+    closing: Closing | None = None,
+    once: Once | None = None,
+) -> Run:
+    """End the run as failed; a paused one only together with what `closing` closes."""
+    to = Run.State.FAILED
+    return _end(who, run_id, fence, to, reason=reason, closing=closing, once=once)
+
+
+def cancel_run(
+    *,
+    who: Principal,
+    run_id: UUID,
+    fence: int,
+    reason: str,
+    closing: Closing | None = None,
+    once: Once | None = None,
+) -> Run:
+    """End the run as not wanted; a paused one together with what `closing` closes."""
+    to = Run.State.CANCELLED
+    return _end(who, run_id, fence, to, reason=reason, closing=closing, once=once)
+
+
+def _refuse_reviewer(facts: Mapping[str, Claim]) -> None:
+    """What a reviewer states comes from a reviewer, not from an agent's key."""
+    for name, claim in facts.items():
+        if claim.provenance == Provenance.REVIEWER:
+            raise PROVENANCE_NOT_ALLOWED(None, f"/facts/{name}/provenance")
+
+
+def _end(
+    who: Principal,
+    run_id: UUID,
+    fence: int,
+    to: Run.State,
+    *,
+    reason: str = "",
+    result: Any = None,
+    closing: Closing | None = None,
+    once: Once | None = None,
+) -> Run:
+    def work(verb: Verb) -> Run:
+        run = lock_run(run_id, agent_id=who.agent_id)
+        require_writer(run, fence)
+        _close(verb, run, closing)
+        require_state(run, Run.State.RUNNING, *WAITING)
+        move_run(verb, run, to, actor=who.actor, reason=reason, result=result)
+        return run
+
+    return perform(who.tenant_id, work, once=once)
+
+
+def _close(verb: Verb, run: Run, closing: Closing | None) -> None:
+    if run.state not in WAITING:
+        return
+    if closing is None:
+        raise PAUSE_OPEN("Withdraw what it asks for first.")
+    closing(verb, run)
+
+
+def _run_called(session: Session, external_id: str | None) -> Run | None:
+    if external_id is None:
+        return None
+    runs = Run.objects.select_related("session", "workflow")
+    return runs.filter(
+        tenant_id=session.tenant_id, session_id=session.id, external_id=external_id
+    ).first()
