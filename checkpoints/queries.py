@@ -1,0 +1,49 @@
+"""Reading checkpoints, tools and effects, inside their tenant's scope."""
+
+from uuid import UUID
+
+from django.db.models import BinaryField, F, Func, QuerySet
+
+from checkpoints.models import Attempt, Checkpoint, Effect, Tool
+from sessions.models import Run
+from sessions.queries import found
+from tenants.principal import Principal
+
+
+def positions_since(run: Run, number: int) -> dict[int, tuple[Checkpoint, bytes]]:
+    """The run's checkpoints from `number` on, each with its payload's SHA-256.
+
+    The database hashes the payloads, so that checking a digest moves 32 bytes.
+    """
+    rows = Checkpoint.objects.filter(
+        tenant_id=run.tenant_id, run_id=run.id, number__gte=number
+    )
+    hashed = Func(F("payload"), function="SHA256", output_field=BinaryField())
+    found = rows.annotate(payload_hash=hashed).defer("payload")
+    return {one.number: (one, bytes(one.payload_hash)) for one in found}
+
+
+def tool_named(tenant_id: UUID, name: str) -> Tool | None:
+    """The tool, whether or not it is enabled."""
+    return Tool.objects.filter(tenant_id=tenant_id, name=name).first()
+
+
+def own_effect(who: Principal, effect_id: UUID) -> Effect:
+    """An effect of a run that is the agent's. Raises `not_found` (404) for others."""
+    effects = Effect.objects.select_related("tool", "run")
+    return found(
+        effects.filter(
+            tenant_id=who.tenant_id, run__agent_id=who.agent_id, id=effect_id
+        )
+    )
+
+
+def attempt_of(effect: Effect, number: int) -> Attempt | None:
+    """One numbered attempt."""
+    return attempts_of(effect).filter(number=number).first()
+
+
+def attempts_of(effect: Effect) -> QuerySet[Attempt]:
+    """All attempts, first to last."""
+    attempts = Attempt.objects.filter(tenant_id=effect.tenant_id, effect_id=effect.id)
+    return attempts.order_by("number")

@@ -1,0 +1,161 @@
+"""Registering what agents can do. Every change closes the tenant's gate, and is seen
+by whatever was approved before: the definition's digest is part of an approval."""
+
+import re
+from typing import Any, Final
+from uuid import UUID
+
+from audit.append import Actor
+from checkpoints.definition import TOOL_INVALID, TOOL_NAME, check_definition, digest_of
+from checkpoints.models import Risk, Tool
+from checkpoints.queries import tool_named
+from kernel.problems import NOT_FOUND, declare
+from kernel.scope import tenant_transaction
+from kernel.update import update_exactly_one
+from tenants.checks import Acting, permitted
+from tenants.idempotency import Once
+from tenants.principal import Principal
+from tenants.verbs import Gate, Verb, perform
+
+_UNREVIEWED: Final = {"mode": "agent", "risk": "high", "definition": {}}
+TOOL_NAME_TAKEN: Final = declare(
+    "tool_name_taken", status=409, title="A tool of this name is registered"
+)
+
+
+def register_tool(
+    *,
+    tenant_id: UUID,
+    by: Acting,
+    name: str,
+    mode: str,
+    risk: str,
+    definition: dict[str, Any],
+    once: Once | None = None,
+) -> Tool:
+    """Register a reviewed tool. Raises `tool_name_taken` (409), `tool_invalid` (422)."""
+    _check(name, mode, risk, definition)
+
+    def work(verb: Verb) -> Tool:
+        actor = permitted(tenant_id, by)
+        if tool_named(tenant_id, name) is not None:
+            raise TOOL_NAME_TAKEN(None, "/name")
+        fields = {"mode": mode, "risk": risk, "definition": definition}
+        return _create(verb, actor, name=name, reviewed=True, **fields)
+
+    return perform(tenant_id, work, gate=Gate.EXCLUSIVE, once=once)
+
+
+def change_tool(
+    *,
+    tenant_id: UUID,
+    by: Acting,
+    tool_id: UUID,
+    mode: str,
+    risk: str,
+    definition: dict[str, Any],
+    once: Once | None = None,
+) -> Tool:
+    """Give a tool its next version; it counts as reviewed and is enabled.
+
+    What was approved under the former version is asked again. Raises `tool_invalid`
+    (422), `not_found` (404).
+    """
+
+    def work(verb: Verb) -> Tool:
+        actor = permitted(tenant_id, by)
+        tool = _own(tenant_id, tool_id)
+        _check(tool.name, mode, risk, definition)
+        fields: dict[str, Any] = {"mode": mode, "risk": risk, "definition": definition}
+        digest = digest_of(name=tool.name, **fields)
+        change = {**fields, "digest": digest, "reviewed": True, "enabled": True}
+        _update(tool, {**change, "version": tool.version + 1})
+        _record(verb, "tool.changed", actor, tool)
+        return tool
+
+    return perform(tenant_id, work, gate=Gate.EXCLUSIVE, once=once)
+
+
+def disable_tool(
+    *, tenant_id: UUID, by: Acting, tool_id: UUID, once: Once | None = None
+) -> Tool:
+    """Let nobody ask for it, or act on an approval of it, until it is changed."""
+
+    def work(verb: Verb) -> Tool:
+        actor = permitted(tenant_id, by)
+        tool = _own(tenant_id, tool_id)
+        if tool.enabled:
+            _update(tool, {"enabled": False})
+            _record(verb, "tool.disabled", actor, tool)
+        return tool
+
+    return perform(tenant_id, work, gate=Gate.EXCLUSIVE, once=once)
+
+
+def register_unreviewed(who: Principal, *, name: str) -> Tool:
+    """The tool of that name; unknown, it is registered as one that nobody reviewed.
+
+    Such a tool is carried out by the agent, counts as high risk and takes anything. A
+    verb of its own, since it closes the gate. Raises `tool_invalid` (422).
+    """
+    with tenant_transaction(who.tenant_id):
+        known = tool_named(who.tenant_id, name)
+    if known is not None:
+        return known
+    fields: dict[str, Any] = _UNREVIEWED
+    _check(name, **fields)
+
+    def work(verb: Verb) -> Tool:
+        known = tool_named(who.tenant_id, name)
+        return known or _create(verb, who.actor, name=name, reviewed=False, **fields)
+
+    return perform(who.tenant_id, work, gate=Gate.EXCLUSIVE)
+
+
+def _check(name: str, mode: str, risk: str, definition: dict[str, Any]) -> None:
+    if not re.fullmatch(TOOL_NAME, name):
+        raise TOOL_INVALID(f"A name matches {TOOL_NAME}.", "/name")
+    if mode not in Tool.Mode.values:
+        raise TOOL_INVALID(f"One of {', '.join(Tool.Mode.values)}.", "/mode")
+    if risk not in Risk.values:
+        raise TOOL_INVALID(f"One of {', '.join(Risk.values)}.", "/risk")
+    check_definition(mode, definition)
+
+
+def _create(verb: Verb, actor: Actor, *, reviewed: bool, **fields: Any) -> Tool:
+    tool = Tool.objects.create(
+        tenant_id=verb.tenant_id,
+        reviewed=reviewed,
+        digest=digest_of(**fields),
+        **fields,
+    )
+    _record(verb, "tool.registered", actor, tool)
+    return tool
+
+
+def _own(tenant_id: UUID, tool_id: UUID) -> Tool:
+    tool = Tool.objects.filter(tenant_id=tenant_id, id=tool_id).first()
+    if tool is None:
+        raise NOT_FOUND()
+    return tool
+
+
+def _update(tool: Tool, change: dict[str, Any]) -> None:
+    rows = Tool.objects.filter(
+        tenant_id=tool.tenant_id, id=tool.id, version=tool.version
+    )
+    update_exactly_one(rows, **change)
+    for name, value in change.items():
+        setattr(tool, name, value)
+
+
+def _record(verb: Verb, kind: str, actor: Actor, tool: Tool) -> None:
+    data = {
+        "name": tool.name,
+        "version": tool.version,
+        "mode": str(tool.mode),
+        "risk": str(tool.risk),
+        "reviewed": tool.reviewed,
+        "digest": bytes(tool.digest).hex(),
+    }
+    verb.record(kind, actor=actor, subject=("tool", tool.id), data=data)
