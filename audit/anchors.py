@@ -82,13 +82,13 @@ def read_anchors(path: Path) -> Anchors:
     return Anchors(tuple(lines), None)
 
 
-def anchor_heads(path: Path) -> int:
+def anchor(path: Path | None = None) -> int:
     """Append every head that has moved since its last anchor; return how many.
 
     Reads each tenant's head in the tenant's own scope. Run it at intervals.
     """
     heads = [head for each in tenants_with_chain() if (head := _current(each))]
-    with _locked(path) as file:
+    with _locked(path or anchors_file()) as file:
         lines = [json.loads(line) for line in _whole_lines(file.read())]
         latest = {line["tenant"]: (line["seq"], line["hash"]) for line in lines}
         moved = [

@@ -1,6 +1,9 @@
 from importlib import import_module
+from uuid import UUID
 
 from django.apps import AppConfig
+
+from audit.queries import register_tenant_names
 
 
 class TenantsConfig(AppConfig):
@@ -9,3 +12,10 @@ class TenantsConfig(AppConfig):
     def ready(self) -> None:
         # Registers how authentication and strict bodies look in the OpenAPI document.
         import_module("tenants.rest.schema")
+        register_tenant_names(self.slug_of)
+
+    def slug_of(self, tenant_id: UUID) -> str | None:
+        """The tenant's slug, inside its scope, for the commands of the audit log."""
+        rows = self.get_model("Tenant")._default_manager.filter(id=tenant_id)
+        slug: str | None = rows.values_list("slug", flat=True).first()
+        return slug

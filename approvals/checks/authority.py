@@ -17,7 +17,7 @@ from approvals.models import Decision, Grant
 from approvals.policy import Obligation
 from approvals.policy.obligation import Verdict
 from approvals.separation import people_for, standing
-from kernel.outcome import Outcome, Passed, Refused, RefusalClass
+from kernel.outcome import Outcome, Passed, RefusalClass, Refused
 from tenants.models import Member
 
 V = Decision.Verdict

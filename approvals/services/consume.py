@@ -7,6 +7,7 @@ agent that redeems.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 from approvals.checks import Matter, Verification, verify
 from approvals.envelope import Action
@@ -16,17 +17,25 @@ from approvals.services.granting import SYSTEM, move_request
 from approvals.services.refusing import follow_refusal, store_report
 from audit.append import Actor
 from checkpoints.effects import start_effect
-from checkpoints.models import Attempt, Effect
+from checkpoints.models import Attempt, Effect, Tool
 from kernel.canonical import canonical_bytes
 from kernel.clock import ClockTimestamp, database_now
 from kernel.outcome import Refused
 from kernel.update import update_exactly_one
 from sessions.models import Run
-from sessions.runs import move_run
+from sessions.runs import move_run, release_lease, take_lease
 from tenants.verbs import Verb
 
 # A consumed action must start within this, or not at all under this attempt.
 SEND_WITHIN: Final = timedelta(seconds=15)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """Who will write the run from now on, and for how many seconds at most."""
+
+    holder: UUID
+    seconds: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +44,7 @@ class Started:
 
     effect: Effect
     attempt: Attempt
+    tool: Tool
     action: Action
     fence: int
     consumed_at: datetime
@@ -55,15 +65,22 @@ def consume(
     run: Run,
     *,
     door: str,
+    writer: Writer | None = None,
     actor: Actor = SYSTEM,
     within: timedelta = SEND_WITHIN,
 ) -> Started | Declined:
-    """On locked rows: verify, and start the effect or follow the refusal."""
+    """On locked rows: verify, and start the effect or follow the refusal.
+
+    A `writer` takes the run over once all checks have passed; without one the caller
+    has proved to be the run's writer already.
+    """
     matter = gather(request, run, database_now())
     verification = verify(matter)
     if verification.refused is not None:
         return decline(verb, matter, verification, door=door)
     report = store_report(verb, matter, verification, door=door)
+    if writer is not None:
+        _take_over(verb, run, writer)
     return _start(verb, matter, report, actor, within)
 
 
@@ -112,6 +129,7 @@ def _start(
     return Started(
         effect=effect,
         attempt=attempt,
+        tool=matter.tool,
         action=matter.envelope.action,
         fence=run.fence,
         consumed_at=matter.now,

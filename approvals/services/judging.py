@@ -1,5 +1,7 @@
 """Whether this person may give this answer to what was on their screen."""
 
+from uuid import UUID
+
 from approvals.access import may
 from approvals.models import Decision
 from approvals.problems import (

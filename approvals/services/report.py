@@ -103,7 +103,7 @@ def settle(
         return effect
     if effect.state in ENDED:
         close_step(verb, run, effect)
-    elif actor is not SYSTEM:
+    elif actor != SYSTEM:
         # Nobody but a person, or the agent's later evidence, can tell.
         need_attention(verb, run, "The agent does not know what came of its action.")
     return effect

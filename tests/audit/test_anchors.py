@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from audit.anchors import anchor_heads, anchors_file, read_anchors
+from audit.anchors import anchor, anchors_file, read_anchors
 from audit.verify import Report, verify_tenant
 from tests.audit.conftest import Chain, Superuser
 
@@ -30,10 +30,10 @@ def test_a_head_is_anchored_when_it_has_moved(
     tenant_id: UUID, append: Chain, file: Path
 ) -> None:
     append(2)
-    anchor_heads(file)
-    assert anchor_heads(file) == 0
+    anchor(file)
+    assert anchor(file) == 0
     append(1)
-    assert anchor_heads(file) == 1
+    assert anchor(file) == 1
     assert anchored(tenant_id, file) == [2, 3]
     report = verified(tenant_id, file)
     assert (report.intact, report.anchors) == (True, 2)
@@ -49,7 +49,7 @@ def test_the_file_is_ours_alone_and_in_the_data_folder(
 ) -> None:
     settings.DATA_DIR = tmp_path / "data"
     append(1)
-    anchor_heads(anchors_file())
+    anchor()
     assert anchors_file() == tmp_path / "data" / "anchors.ndjson"
     assert anchors_file().stat().st_mode & 0o777 == 0o600
 
@@ -59,7 +59,7 @@ def test_a_truncated_chain_is_behind_its_anchor(
     tenant_id: UUID, append: Chain, superuser: Superuser, file: Path, left: int
 ) -> None:
     append(5)
-    anchor_heads(file)
+    anchor(file)
     superuser.cut(tenant_id, after=left)
     flaw = verified(tenant_id, file).flaw
     assert flaw is not None
@@ -70,7 +70,7 @@ def test_a_tenant_that_was_removed_altogether(
     tenant_id: UUID, append: Chain, superuser: Superuser, file: Path
 ) -> None:
     append(2)
-    anchor_heads(file)
+    anchor(file)
     for table in ("audit_entry", "audit_head"):
         superuser.execute(f"DELETE FROM {table} WHERE tenant_id = %s", tenant_id)
     assert tenant_id in read_anchors(file).tenants
@@ -83,14 +83,14 @@ def test_a_restored_database_that_went_on_from_an_earlier_day(
     tenant_id: UUID, append: Chain, superuser: Superuser, file: Path
 ) -> None:
     append(3)
-    anchor_heads(file)
+    anchor(file)
     superuser.cut(tenant_id, after=1)
     append(5)  # properly signed, on another past
     assert verify_tenant(tenant_id).intact
     flaw = verified(tenant_id, file).flaw
     assert flaw is not None
     assert (flaw.seq, flaw.reason) == (3, "anchor")
-    anchor_heads(file)
+    anchor(file)
     flaw = verified(tenant_id, file).flaw
     assert flaw is not None
     assert flaw.seq == 3
@@ -100,7 +100,7 @@ def test_a_chain_hashed_anew_is_off_its_anchor_even_without_signatures(
     tenant_id: UUID, append: Chain, superuser: Superuser, file: Path
 ) -> None:
     append(3)
-    anchor_heads(file)
+    anchor(file)
     body = superuser.column(tenant_id, 2, "body").replace(b'"10.00"', b'"99.00"')
     superuser.change(tenant_id, 2, body=body)
     superuser.rehash(tenant_id)
@@ -117,7 +117,7 @@ class TestTheFile:
     def lines(self, tenant_id: UUID, append: Chain, file: Path) -> None:
         for _ in range(3):
             append(1)
-            anchor_heads(file)
+            anchor(file)
         self.count = len(read_anchors(file).lines)
 
     def edit(self, file: Path, number: int, **members: object) -> None:
@@ -158,6 +158,6 @@ class TestTheFile:
         file.write_bytes(file.read_bytes()[:-20])
         assert anchored(tenant_id, file) == [1, 2]
         assert read_anchors(file).flaw is None
-        anchor_heads(file)
+        anchor(file)
         assert anchored(tenant_id, file) == [1, 2, 3]
         assert read_anchors(file).flaw is None

@@ -13,10 +13,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.core.management import CommandError, call_command
 
 import audit
-from audit import queries
 from audit.anchors import anchors_file
 from audit.keys import signing_key
 from kernel.ids import new_id
+from kernel.scope import tenant_transaction
+from tenants.models import Tenant
 from tests.audit.conftest import Chain, Superuser
 
 OFFLINE = Path(audit.__file__).parent / "offline" / "verify_export.py"
@@ -116,16 +117,15 @@ class TestVerifyAudit:
         code, said = run("--tenant", str(tenant_id))
         assert (code, "BROKEN anchors: line 1" in said) == (1, True)
 
-    def test_names_are_shown_and_taken_where_somebody_knows_them(
-        self, tenant_id: UUID, append: Chain, monkeypatch: pytest.MonkeyPatch
+    def test_a_tenant_may_be_named_by_its_slug(
+        self, tenant_id: UUID, append: Chain
     ) -> None:
+        slug = f"acme-{tenant_id}"
+        with tenant_transaction(tenant_id):
+            Tenant.objects.create(id=tenant_id, slug=slug, name="Acme")
         append(1)
-        monkeypatch.setattr(queries, "_name_of", [])
-        queries.register_tenant_names(
-            lambda known: "acme" if known == tenant_id else None
-        )
-        code, said = run("--tenant", "acme")
-        assert (code, "intact acme: 1 entries" in said) == (0, True)
+        code, said = run("--tenant", slug)
+        assert (code, f"intact {slug}: 1 entries" in said) == (0, True)
 
 
 class TestExportAudit:

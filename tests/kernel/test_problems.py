@@ -1,6 +1,8 @@
 """Problems and outcomes: the two ways of saying no."""
 
+import ast
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +10,17 @@ from kernel import strict_json  # noqa: F401  # declares its codes
 from kernel.outcome import Passed, Refused
 from kernel.problems import Problem, declare, declared
 
+ROOT = Path(__file__).resolve().parents[2]
+APPS = [
+    "config",
+    "oversight",
+    "approvals",
+    "checkpoints",
+    "sessions",
+    "tenants",
+    "audit",
+    "kernel",
+]
 TEAPOT = declare("test.teapot", status=418, title="Short and stout")
 
 
@@ -61,3 +74,22 @@ def test_all_codes_are_listed_in_order() -> None:
 def test_outcomes_are_frozen(outcome: Passed | Refused) -> None:
     with pytest.raises(FrozenInstanceError):
         outcome.detail = {}
+
+
+def test_every_code_that_is_raised_by_name_has_been_declared() -> None:
+    """A name that nobody declared would show only when its refusal is needed."""
+    declared_in_source, raised = set(), {}
+    for file in (path for app in APPS for path in (ROOT / app).rglob("*.py")):
+        for call in ast.walk(ast.parse(file.read_text())):
+            match call:
+                case ast.Call(
+                    func=ast.Name(id="declare"), args=[ast.Constant(value=code), *_]
+                ):
+                    declared_in_source.add(code)
+                case ast.Call(
+                    func=ast.Name(id="Problem"), args=[ast.Constant(value=code)]
+                ):
+                    raised[code] = file
+    undeclared = {raised[code] for code in raised if code not in declared_in_source}
+    assert raised
+    assert undeclared == set()

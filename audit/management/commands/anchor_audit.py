@@ -7,12 +7,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from audit.anchors import anchor_heads, anchors_file
+from audit.anchors import anchor, anchors_file
 
 
 class Command(BaseCommand):
     help = "Append the heads of all audit chains to anchors.ndjson in the data folder."
 
     def handle(self, **_: Any) -> None:
-        count = anchor_heads(anchors_file())
+        count = anchor()
         self.stdout.write(f"{count} heads anchored in {anchors_file()}")

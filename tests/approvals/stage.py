@@ -1,0 +1,150 @@
+"""A stage for approvals: a house with a queue, tools and policies, and a paused run.
+
+Everything is made by the real verbs. Bob decides; Carol, when asked for, is a second
+reviewer.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from approvals.asks import Ask
+from approvals.models import Decision, Queue, Request, Revision
+from approvals.services.case import Answer
+from approvals.services.decide import decide
+from approvals.services.pause import pause_run
+from approvals.services.policies import publish_policy
+from approvals.services.queues import RIGHTS, create_queue, give_right
+from checkpoints.checkpoint import Position
+from checkpoints.models import Tool
+from checkpoints.services.tools import register_tool
+from kernel.scope import tenant_transaction
+from sessions.models import Run
+from sessions.services.runs import start_run
+from sessions.services.sessions import open_session
+from tests.factories import House, Somebody, fresh_house, fresh_member
+
+SCHEMA = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["payee", "amount"],
+    "properties": {
+        "payee": {"type": "string", "maxLength": 200},
+        "amount": {"type": "string", "pattern": "^[0-9]+\\.[0-9]{2}$"},
+        "urgent": {"type": "boolean"},
+        "lines": {"type": "array"},
+    },
+}
+ARGUMENTS = {"payee": "Halden Paper Supply", "amount": "1240.00"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """Names for what a test needs again and again."""
+
+    house: House
+    queue: Queue
+    tool: Tool
+    tenant_id: UUID = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tenant_id", self.house.id)
+
+    @property
+    def bob(self) -> Somebody:
+        return self.house.bob
+
+    def reviewer(self, name: str = "Carol") -> Somebody:
+        """One more person who may decide on the queue."""
+        return fresh_member(self.house.alice, name, group=self.house.reviewers)
+
+    def run(self) -> Run:
+        who = self.house.robot.principal
+        session = open_session(who=who, subject="customer-7")
+        run, _ = start_run(who=who, session_id=session.id)
+        return run
+
+    def ask(self, run: Run | None = None, **asked: Any) -> Request:
+        """Pause a run on one question."""
+        return self.ask_all([asked], run)[0]
+
+    def ask_all(
+        self, asked: list[dict[str, Any]], run: Run | None = None, until: str = "all"
+    ) -> list[Request]:
+        run = run or self.run()
+        asks = [
+            Ask(**{"tool": self.tool.name, "arguments": ARGUMENTS, **one})
+            for one in asked
+        ]
+        return pause_run(
+            self.house.robot.principal,
+            run_id=run.id,
+            fence=run.fence,
+            position=Position(
+                parent=run.head_number, schema_version=1, payload=b"{}", header={}
+            ),
+            asks=asks,
+            resume_when=until,
+        )
+
+    def answer(
+        self, request: Request, by: Somebody | None = None, **said: Any
+    ) -> Request:
+        """Decide as the page would: for the digest that is on screen now."""
+        said.setdefault("verdict", Decision.Verdict.APPROVE)
+        said.setdefault("digest", self.digest(request))
+        return decide(
+            (by or self.bob).person, request_id=request.id, answer=Answer(**said)
+        )
+
+    def digest(self, request: Request) -> bytes:
+        with tenant_transaction(self.tenant_id):
+            current = Request.objects.get(id=request.id)
+            revision = Revision.objects.get(
+                request_id=request.id, number=current.revision
+            )
+            return bytes(revision.digest)
+
+    def fresh[M](self, row: M) -> M:
+        """The row as it is now."""
+        with tenant_transaction(self.tenant_id):
+            return type(row).objects.get(pk=row.pk)  # type: ignore[attr-defined,no-any-return]
+
+    def policy(self, name: str = "review", **definition: Any) -> None:
+        """Put a policy in force; by the owner, so that she never counts."""
+        publish_policy(
+            tenant_id=self.tenant_id,
+            by=self.house.alice.id,
+            name=name,
+            definition={"verdict": "require_review", **definition},
+        )
+
+
+def fresh_stage(mode: str = "agent", **definition: Any) -> Stage:
+    """A house whose reviewers decide on the default queue, and one payment tool."""
+    house = fresh_house()
+    by = house.alice.id
+    queue = create_queue(
+        tenant_id=house.id, by=by, slug="payments", name="Payments", default=True
+    )
+    for right in RIGHTS:
+        give_right(
+            tenant_id=house.id,
+            by=by,
+            queue_id=queue.id,
+            right=right,
+            group_id=house.reviewers.id,
+        )
+    tool = register_tool(
+        tenant_id=house.id,
+        by=by,
+        name="pay",
+        mode=mode,
+        risk="high",
+        definition={
+            "title": "Pay {amount} to {payee}",
+            "schema": SCHEMA,
+            **definition,
+        },
+    )
+    return Stage(house=house, queue=queue, tool=tool)
