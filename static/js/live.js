@@ -44,7 +44,8 @@
   if (address && state) listen();
 
   // A case that waits for a decision is never exchanged under its reader's eyes.
-  const busy = (part) => part.id === "case" && !("calm" in part.dataset);
+  const typing = (part) => part.contains(document.activeElement) && Boolean(document.activeElement.value);
+  const busy = (part) => !("calm" in part.dataset) || typing(part);
   addEventListener("htmx:beforeSwap", (event) => {
     const { target, xhr } = event.detail;
     if (target.id !== "case" || target.dataset.shown) return;
@@ -65,12 +66,14 @@
   });
 
   const places = new Map();
+  let told = document.getElementById("list")?.dataset.say;
   addEventListener("htmx:beforeSwap", ({ detail }) => {
     for (const part of detail.target.querySelectorAll("[data-keep-scroll]")) places.set(part.id, part.scrollTop);
   });
   addEventListener("htmx:afterSettle", ({ detail }) => {
     for (const part of detail.elt.querySelectorAll("[data-keep-scroll]")) part.scrollTop = places.get(part.id) ?? 0;
     const news = detail.elt.dataset.say ?? detail.elt.querySelector("[data-outcome] h2")?.textContent;
-    if (news) say(news.trim());
+    if (news && news !== told) say(news.trim());
+    told = news ?? told;
   });
 })();
