@@ -1,6 +1,7 @@
 # The two that matter: `make demo` shows it, `make test` proves it.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check fix bench screenshots environment
+CHECKS := $(addprefix check-,format lint types layers templates migrations settings)
+.PHONY: help demo test test-long check $(CHECKS) fix bench screenshots environment
 MAKEFLAGS += --no-print-directory
 
 UV := .ci/uv
@@ -46,13 +47,23 @@ screenshots: environment
 bench: environment
 	@$(RUN) python -m benchmarks $(ARGS)
 
+# All of them, also when one fails; each can be called by itself.
 check: environment
+	@$(MAKE) --keep-going $(CHECKS)
+
+check-format:
 	$(RUN) ruff format --check .
+check-lint:
 	$(RUN) ruff check .
+check-types:
 	$(RUN) mypy
+check-layers:
 	$(RUN) lint-imports --no-logo
+check-templates:
 	git ls-files -z 'templates/*.html' | xargs -0 -r $(RUN) djade --check --target-version 6.1
+check-migrations:
 	@KEYTURN_POOL_SIZE=0 $(RUN) python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
+check-settings:
 	@$(PRODUCTION) $(RUN) manage.py check --deploy --fail-level WARNING
 
 fix: environment

@@ -38,7 +38,9 @@ class AskSerializer(StrictSerializer):
     )
     tool_call_id = serializers.CharField(required=False, max_length=255)
     risk = serializers.ChoiceField(Risk.choices, required=False)
-    allowed_decisions = serializers.MultipleChoiceField(VERDICTS, required=False)
+    allowed_decisions = serializers.MultipleChoiceField(
+        choices=VERDICTS, required=False
+    )
     response_schema = serializers.DictField(required=False)
     decide_within = serializers.IntegerField(required=False, **SECONDS)
     use_within = serializers.IntegerField(required=False, **SECONDS)

@@ -1,13 +1,17 @@
 """The worker's door: ``celery --app config worker``."""
 
 import os
+from typing import Any, Final
 
 from celery import Celery, signals
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.boot import refuse_unsafe_boot
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+HEARTBEAT_SECONDS: Final = 5
 
 app = Celery("keyturn")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -24,3 +28,14 @@ def _refuse_unsafe_boot(**_: object) -> None:
 
 signals.worker_init.connect(_refuse_unsafe_boot)
 signals.beat_init.connect(_refuse_unsafe_boot)
+
+
+def _begin_heartbeat(sender: Any, **_: object) -> None:
+    """Touch a file every few seconds, for `doctor` and for a container's liveness."""
+    file = settings.DATA_DIR / "workers" / str(sender.hostname)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.touch()
+    sender.timer.call_repeatedly(HEARTBEAT_SECONDS, file.touch)
+
+
+signals.worker_ready.connect(_begin_heartbeat)

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from psycopg import ProgrammingError
@@ -76,6 +77,29 @@ def database(url: str, **options: Any) -> dict[str, Any]:
         "ENGINE": "django.db.backends.postgresql",
         **{django: named[libpq] for django, libpq in _PLACES.items()},
         "OPTIONS": {**parts, **options},
+    }
+
+
+def mailer(url: str) -> dict[str, Any]:
+    """Return Django's settings for an ``smtp://`` (STARTTLS) or ``smtps://`` URL.
+
+    Raises:
+        ImproperlyConfigured: it is no such URL.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in {"smtp", "smtps"} or not parts.hostname:
+        raise ImproperlyConfigured("a mail URL begins with smtp:// or smtps://")
+    return {
+        "BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+        "OPTIONS": {
+            "host": parts.hostname,
+            "port": parts.port or (465 if parts.scheme == "smtps" else 587),
+            "username": unquote(parts.username or ""),
+            "password": unquote(parts.password or ""),
+            "use_ssl": parts.scheme == "smtps",
+            "use_tls": parts.scheme == "smtp",
+            "timeout": 10,
+        },
     }
 
 

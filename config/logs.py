@@ -19,6 +19,16 @@ def escape_control(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     return event
 
 
+def quote_exception(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Indent a traceback, whose message may be as hostile, so that it begins no line."""
+    if exception := event.pop("exception", None):
+        lines = str(exception).split("\n")
+        event["exception"] = "\n".join(
+            f"  | {line.translate(_CONTROL)}" for line in lines
+        )
+    return event
+
+
 def logging_configuration(*, json: bool) -> dict[str, Any]:
     """Configure structlog; return Django's ``LOGGING`` for everything else."""
     shared: list[structlog.typing.Processor] = [
@@ -43,7 +53,11 @@ def logging_configuration(*, json: bool) -> dict[str, Any]:
             structlog.processors.JSONRenderer(sort_keys=True),
         ]
     else:
-        last += [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        last += [
+            structlog.processors.format_exc_info,
+            quote_exception,
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+        ]
     return {
         "version": 1,
         "disable_existing_loggers": False,

@@ -157,6 +157,12 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+# Each expires before the next is due, so that none pile up while no worker runs.
+CELERY_BEAT_SCHEDULE = {
+    task: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
+    for task, seconds in {"approvals.sweep": 2, "approvals.anchor": 60}.items()
+}
 
 # -- Signing in -----------------------------------------------------------------------
 
@@ -182,6 +188,15 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_SESSION_REMEMBER = False
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = _base.scheme
+
+_smtp = env.text("KEYTURN_SMTP_URL")
+MAILERS = {
+    "default": env.mailer(_smtp)
+    if _smtp
+    else {"BACKEND": "django.core.mail.backends.dummy.EmailBackend"}
+}
+DEFAULT_FROM_EMAIL = env.text("KEYTURN_MAIL_FROM", f"keyturn@{_base.hostname}")
+SERVER_EMAIL = DEFAULT_FROM_EMAIL
 
 # An object permission counts only when it was given on the object.
 ANONYMOUS_USER_NAME = None
