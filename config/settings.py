@@ -180,6 +180,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_ADAPTER = "tenants.adapter.AccountAdapter"
 ACCOUNT_SIGNUP_ENABLED = False  # people are invited
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None

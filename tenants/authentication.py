@@ -71,9 +71,9 @@ def authenticate_key(header: str | None) -> Principal:
     return _principal(live[0])
 
 
-def person_of(request: HttpRequest, membership: Membership) -> Person:
+def person_of(request: HttpRequest, user: User, membership: Membership) -> Person:
     """The member behind a browser session, and how they proved who they are."""
-    records = get_authentication_records(request)
+    records = get_authentication_records(request, user)
     return Person(
         tenant_id=membership.tenant_id,
         member_id=membership.member_id,
@@ -114,7 +114,7 @@ class MemberAuthentication(BaseAuthentication):
         slug = request.headers.get(TENANT_HEADER)
         if not slug:
             raise TENANT_REQUIRED()
-        return user, person_of(request._request, member_in(user, slug))
+        return user, person_of(request._request, user, member_in(user, slug))
 
     def authenticate_header(self, request: Request) -> str:
         return f"Cookie {REALM}"

@@ -17,6 +17,7 @@ from tenants.services.people import (
     invite_member,
     reactivate_member,
 )
+from tenants.services.signing_in import record_sign_in
 from tenants.services.tenancy import (
     FirstRun,
     Founded,
@@ -46,6 +47,7 @@ __all__ = [
     "invite_member",
     "issue_key",
     "reactivate_member",
+    "record_sign_in",
     "remove_from_group",
     "revoke_key",
     "start_tenant",

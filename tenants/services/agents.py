@@ -13,6 +13,7 @@ from tenants.idempotency import Once
 from tenants.models import Agent, AgentOwner
 from tenants.queries import active_member
 from tenants.services.change import change, own
+from tenants.services.names import checked_slug
 from tenants.verbs import Verb
 
 OWNER_NEEDED: Final = declare(
@@ -104,7 +105,7 @@ def install_agent(
     """Create an agent inside a verb that has checked the right to."""
     if not owners:
         raise OWNER_NEEDED()
-    agent = Agent.objects.create(tenant_id=verb.tenant_id, name=name)
+    agent = Agent.objects.create(tenant_id=verb.tenant_id, name=checked_slug(name))
     subject = ("agent", agent.id)
     verb.record("agent.created", actor=actor, subject=subject, data={"name": name})
     for member_id in dict.fromkeys(owners):

@@ -16,6 +16,7 @@ from tenants.checks import Acting, Operator, permitted
 from tenants.models import Agent, ApiKey
 from tenants.scopes import SCOPES
 from tenants.services.change import change, own
+from tenants.services.names import checked_name
 from tenants.verbs import Verb
 
 UNKNOWN_SCOPE: Final = declare("unknown_scope", status=422, title="No such scope")
@@ -97,7 +98,7 @@ def cut_key(
         id=key_id,
         tenant_id=verb.tenant_id,
         agent=agent,
-        name=name,
+        name=checked_name(name),
         environment=environment,
         scopes=sorted(set(scopes)),
         hash=keys.digest_of(text),

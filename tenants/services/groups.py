@@ -12,6 +12,7 @@ from tenants.checks import Acting, permitted
 from tenants.idempotency import Once
 from tenants.models import Group, Member, User
 from tenants.services.change import ALREADY_SO, change, own
+from tenants.services.names import checked_name
 from tenants.verbs import Verb
 
 
@@ -70,10 +71,12 @@ def form_group(verb: Verb, *, actor: Actor, name: str) -> Group:
     """Create a group inside a verb that has checked the right to."""
     opaque = DjangoGroup.objects.create(name=new_id().hex)
     group = Group.objects.create(
-        tenant_id=verb.tenant_id, name=name, django_group=opaque
+        tenant_id=verb.tenant_id, name=checked_name(name), django_group=opaque
     )
     subject = ("group", group.id)
-    verb.record("group.created", actor=actor, subject=subject, data={"name": name})
+    verb.record(
+        "group.created", actor=actor, subject=subject, data={"name": group.name}
+    )
     return group
 
 

@@ -14,6 +14,7 @@ from tenants.idempotency import Once
 from tenants.models import Member, Role, Tenant, User
 from tenants.queries import active_owners
 from tenants.services.change import change, own, rule_broken
+from tenants.services.names import checked_email, checked_name
 from tenants.verbs import Verb
 
 LAST_OWNER: Final = declare(
@@ -27,9 +28,11 @@ def add_user(*, email: str, name: str, password: str | None = None) -> User:
     For the console: `email_taken` (409) tells whether an address is known here.
     """
     try:
-        return User.objects.create_user(email, password, name=name)
+        user = person(email=email, name=name, password=password)
+        user.save(force_insert=True)
     except IntegrityError as error:
         raise rule_broken(error) from error
+    return user
 
 
 def add_member(
@@ -61,7 +64,7 @@ def invite_member(
     Someone new has no password: they set one by resetting it. Someone known keeps
     their own name, and the answer does not tell which of the two they were.
     """
-    newcomer = User(email=email.lower(), name=name, password=make_password(None))
+    newcomer = person(email=email, name=name)
 
     def work(verb: Verb) -> Member:
         actor = permitted_role(tenant_id, by, role)
@@ -125,6 +128,15 @@ def reactivate_member(
         return member
 
     return change(tenant_id, work, once=once)
+
+
+def person(*, email: str, name: str, password: str | None = None) -> User:
+    """A user that is not saved yet; hashing the password takes its time before that."""
+    return User(
+        email=checked_email(email),
+        name=checked_name(name, most=200),
+        password=make_password(password),
+    )
 
 
 def admit(verb: Verb, *, actor: Actor, user_id: UUID, role: Role) -> Member:

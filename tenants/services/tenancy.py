@@ -4,10 +4,6 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from django.conf import settings
-from django.contrib.auth.hashers import make_password
-from django.utils.module_loading import import_string
-
 from audit.append import Actor
 from kernel.ids import new_id
 from kernel.locks import lock_installation
@@ -21,7 +17,8 @@ from tenants.services.agents import install_agent
 from tenants.services.change import change
 from tenants.services.credentials import Issued, cut_key
 from tenants.services.groups import form_group, join_group
-from tenants.services.people import admit
+from tenants.services.names import checked_name, checked_slug
+from tenants.services.people import admit, person
 from tenants.verbs import Verb
 
 REVIEWERS: Final = "Reviewers"
@@ -80,16 +77,16 @@ def first_run(
 
     Raises `not_first` (409) as soon as there is a tenant, also when two arrive at once.
     """
-    person = User(email=email.lower(), name=name, password=make_password(password))
+    user = person(email=email, name=name, password=password)
 
     def work(verb: Verb) -> FirstRun:
         lock_installation()
         if any_tenant():
             raise NOT_FIRST()
-        person.save(force_insert=True)
-        actor = Actor("user", person.id)
+        user.save(force_insert=True)
+        actor = Actor("user", user.id)
         founded = _found(
-            verb, actor, slug=slug, name=tenant_name, owner_id=person.id, solo=solo
+            verb, actor, slug=slug, name=tenant_name, owner_id=user.id, solo=solo
         )
         owner = founded.owner.id
         agent = install_agent(verb, actor=actor, name=agent_name, owners=[owner])
@@ -102,7 +99,7 @@ def first_run(
             scopes=SCOPES,
             created_by=owner,
         )
-        return FirstRun(founded=founded, user=person, agent=agent, issued=issued)
+        return FirstRun(founded=founded, user=user, agent=agent, issued=issued)
 
     return change(new_id(), work)
 
@@ -121,25 +118,19 @@ def _found(
     verb: Verb, actor: Actor, *, slug: str, name: str, owner_id: UUID, solo: bool
 ) -> Founded:
     lock_installation()
-    tenant = Tenant.objects.create(id=verb.tenant_id, slug=slug, name=name, solo=solo)
+    tenant = Tenant.objects.create(
+        id=verb.tenant_id,
+        slug=checked_slug(slug),
+        name=checked_name(name, most=200),
+        solo=solo,
+    )
     data = {"slug": slug, "solo": solo}
     subject = ("tenant", tenant.id)
     verb.record("tenant.created", actor=actor, subject=subject, data=data)
     owner = admit(verb, actor=actor, user_id=owner_id, role=Role.OWNER)
     reviewers = form_group(verb, actor=actor, name=REVIEWERS)
     join_group(verb, actor=actor, group=reviewers, member_id=owner.id)
-    founded = Founded(tenant=tenant, owner=owner, reviewers=reviewers)
-    _furnish(verb, actor, founded)
-    return founded
-
-
-def _furnish(verb: Verb, actor: Actor, founded: Founded) -> None:
-    """Let the apps above put in what a tenant starts with, in the same transaction.
-
-    They import this app, so it cannot import them: settings name their functions.
-    """
-    for path in getattr(settings, "KEYTURN_FURNISH", ()):
-        import_string(path)(verb, actor=actor, founded=founded)
+    return Founded(tenant=tenant, owner=owner, reviewers=reviewers)
 
 
 def _switch(

@@ -1,0 +1,62 @@
+"""The one form of this app: what an empty installation asks for."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth import password_validation
+from django.utils.text import slugify
+
+from tenants.models import User
+
+
+class FirstRunForm(forms.Form):
+    """A tenant and its first person. The tenant's address follows from its name."""
+
+    tenant = forms.CharField(
+        label="Name of your organisation",
+        max_length=100,
+        widget=forms.TextInput(attrs={"autocomplete": "organization"}),
+    )
+    name = forms.CharField(
+        label="Your name",
+        max_length=200,
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+    )
+    email = forms.EmailField(
+        label="Your e-mail address",
+        widget=forms.EmailInput(attrs={"autocomplete": "username"}),
+    )
+    password = forms.CharField(
+        label="A password",
+        strip=False,
+        help_text="Twelve characters or more that you use nowhere else.",
+        min_length=12,
+        max_length=1000,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        person = User(email=data.get("email", ""), name=data.get("name", ""))
+        try:
+            if "password" in data:
+                password_validation.validate_password(data["password"], person)
+        except forms.ValidationError as error:
+            self.add_error("password", error)
+        return data
+
+    def arguments(self) -> dict[str, Any]:
+        """What `first_run` takes."""
+        data = self.cleaned_data
+        return {
+            "slug": slug_of(data["tenant"]),
+            "tenant_name": data["tenant"],
+            "email": data["email"],
+            "name": data["name"],
+            "password": data["password"],
+        }
+
+
+def slug_of(name: str) -> str:
+    """An address made of a name: `Acme & Sons` becomes `acme-sons`."""
+    return slugify(name.replace("_", "-"))[:63].strip("-") or "tenant"

@@ -1,0 +1,76 @@
+"""The pages before a tenant: the first run, and the choice of a tenant."""
+
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import redirect_to_login
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_safe
+
+from kernel.problems import Problem
+from tenants.access import Membership, any_tenant, memberships
+from tenants.forms import FirstRunForm
+from tenants.services import FirstRun, first_run
+from tenants.services.tenancy import NOT_FIRST
+
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+
+
+@require_safe
+@never_cache
+def choose(request: HttpRequest) -> HttpResponse:
+    """`/`: to the only tenant, or a choice, or an explanation that there is none."""
+    if not request.user.is_authenticated:
+        return redirect_to_login("/") if any_tenant() else redirect("start")
+    found = memberships(request.user)
+    if len(found) == 1:
+        return redirect(home_of(found[0].slug))
+    return render(request, "tenants/choose.html", {"memberships": _choices(found)})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_post_parameters("password")
+@never_cache
+@login_not_required
+def start(request: HttpRequest) -> HttpResponse:
+    """`/start`: exists only while the installation has no tenant."""
+    if any_tenant():
+        raise Http404
+    form = FirstRunForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        return _begin(request, form)
+    return render(request, "first_run.html", {"form": form, "action": request.path})
+
+
+def home_of(slug: str) -> str:
+    """Where a member's work begins. (The address is of an app above this one.)"""
+    return f"/t/{slug}/"
+
+
+def _begin(request: HttpRequest, form: FirstRunForm) -> HttpResponse:
+    try:
+        begun = first_run(**form.arguments())
+    except Problem as problem:
+        if problem.code == NOT_FIRST.code:
+            raise Http404 from None
+        form.add_error(None, problem.title)
+        return render(request, "first_run.html", {"form": form, "action": request.path})
+    login(request, begun.user, backend=BACKEND)
+    return render(request, "first_run.html", _key_shown_once(begun))
+
+
+def _key_shown_once(begun: FirstRun) -> dict[str, str]:
+    return {
+        "api_key": begun.issued.text,
+        "agent": begun.agent.name,
+        "queue_href": home_of(begun.founded.tenant.slug),
+    }
+
+
+def _choices(found: list[Membership]) -> list[dict[str, str]]:
+    return [
+        {"href": home_of(one.slug), "tenant": one.tenant_name, "role": one.role.label}
+        for one in found
+    ]
