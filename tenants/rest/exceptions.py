@@ -11,7 +11,7 @@ from django.core.exceptions import (
     RequestDataTooBig,
     SuspiciousOperation,
 )
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
@@ -94,6 +94,8 @@ def problem_of(error: Exception) -> Problem:
             return METHOD()
         case exceptions.Throttled():
             return TOO_MANY(retry_after=round(getattr(error, "wait", None) or 1))
+        case InternalError() if _is_timeout(error):
+            return UNAVAILABLE()
     for base, kind in _KINDS.items():
         if isinstance(error, base):
             return kind()
@@ -101,9 +103,12 @@ def problem_of(error: Exception) -> Problem:
     return UNEXPECTED()
 
 
-def problems[**P, R: HttpResponse](
-    view: Callable[P, Any],
-) -> Callable[P, Any]:
+def _is_timeout(error: InternalError) -> bool:
+    """Whether the server ended a transaction for lasting, or idling, too long."""
+    return getattr(error.__cause__, "sqlstate", None) in ("25P03", "25P04")
+
+
+def problems[**P](view: Callable[P, Any]) -> Callable[P, Any]:
     """Give a plain view, sync or async, the same answers to what it raises."""
     if iscoroutinefunction(view):
 
