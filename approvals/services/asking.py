@@ -204,7 +204,7 @@ def add_revision(
         envelope=envelope,
         digest=digest,
         author_type=author.type,
-        author_id=author.id,
+        author_id=author.id if isinstance(author.id, UUID) else None,
         reason=reason,
     )
     move_request(

@@ -21,6 +21,7 @@ from checkpoints.models import Effect
 from checkpoints.services.tools import change_tool, disable_tool
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
+from sessions.contract import Claim
 from sessions.models import Run
 from sessions.services.runs import record_transition
 from tenants.services import deactivate_member, disable_agent, revoke_key, stop_tenant
@@ -150,7 +151,7 @@ def change_fact(case: Approved) -> None:
         run_id=case.run.id,
         fence=case.run.fence,
         expected_version=version,
-        facts={"ready": {"value": False, "provenance": "tool"}},
+        facts={"ready": Claim(value=False, provenance="tool")},
         reason="It changed.",
     )
 
@@ -194,7 +195,7 @@ def approved(mode: str, server: ToolServer) -> Approved:
         run_id=run.id,
         fence=run.fence,
         expected_version=0,
-        facts={"ready": {"value": True, "provenance": "tool"}},
+        facts={"ready": Claim(value=True, provenance="tool")},
         reason="Checked.",
     )
     request = stage.ask(run, preconditions=({"field": "ready", "equals": True},))
