@@ -68,6 +68,7 @@ def requesters_side(
     if asked["key_creator"]:
         people.add(UUID(asked["key_creator"]))
     if revision.author_type == "member" and not obligation.editor_counts:
+        assert revision.author_id is not None
         people.add(revision.author_id)
     return frozenset(people | policy_authors(obligation))
 

@@ -12,10 +12,15 @@ from checkpoints.models import Risk
 from kernel.problems import declare
 from tenants.rest.strict import StrictSerializer
 
-SECONDS: Final = {"min_value": 1, "max_value": 366 * 24 * 60 * 60}
+A_YEAR: Final = 366 * 24 * 60 * 60  # seconds
 PAYLOAD_INVALID = declare(
     "payload_invalid", status=400, title="The payload is not the base64 it claims to be"
 )
+
+
+def seconds() -> serializers.IntegerField:
+    """An optional duration of at most a year."""
+    return serializers.IntegerField(required=False, min_value=1, max_value=A_YEAR)
 
 
 class PreconditionSerializer(StrictSerializer):
@@ -23,7 +28,7 @@ class PreconditionSerializer(StrictSerializer):
 
     field = serializers.RegexField(r"^[a-z][a-z0-9_]{0,63}$")
     equals = serializers.JSONField(required=False)
-    max_age = serializers.IntegerField(required=False, **SECONDS)
+    max_age = seconds()
 
 
 class AskSerializer(StrictSerializer):
@@ -32,7 +37,9 @@ class AskSerializer(StrictSerializer):
     tool = serializers.RegexField(r"^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}$")
     arguments = serializers.DictField()
     target = serializers.JSONField(required=False, allow_null=True)
-    preconditions = PreconditionSerializer(many=True, required=False, max_length=20)
+    preconditions = serializers.ListField(
+        child=PreconditionSerializer(), required=False, max_length=20
+    )
     explanation = serializers.CharField(
         required=False, allow_blank=True, max_length=20_000, trim_whitespace=False
     )
@@ -42,8 +49,8 @@ class AskSerializer(StrictSerializer):
         choices=VERDICTS, required=False
     )
     response_schema = serializers.DictField(required=False)
-    decide_within = serializers.IntegerField(required=False, **SECONDS)
-    use_within = serializers.IntegerField(required=False, **SECONDS)
+    decide_within = seconds()
+    use_within = seconds()
 
     @staticmethod
     def ask(data: dict[str, Any]) -> Ask:
@@ -75,7 +82,9 @@ class OneCallSerializer(AskSerializer):
 class PositionSerializer(StrictSerializer):
     """The checkpoint that a pause leaves behind."""
 
-    parent = serializers.IntegerField(allow_null=True, min_value=1)
+    parent = serializers.IntegerField(  # type: ignore[assignment]
+        allow_null=True, min_value=1
+    )
     schema_version = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
     payload = serializers.CharField(allow_blank=True, trim_whitespace=False)
     payload_encoding = serializers.ChoiceField(["text", "base64"], required=False)
@@ -106,7 +115,9 @@ class PauseSerializer(StrictSerializer):
     """A checkpoint and the questions asked from it."""
 
     checkpoint = PositionSerializer()
-    requests = AskSerializer(many=True, allow_empty=False, max_length=50)
+    requests = serializers.ListField(
+        child=AskSerializer(), allow_empty=False, max_length=50
+    )
     resume_when = serializers.ChoiceField(["all", "each"], required=False)
 
 

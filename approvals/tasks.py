@@ -10,19 +10,25 @@ from approvals.resume.work import work
 from audit.anchors import anchor
 
 
-@shared_task(name=RESUME_TASK, ignore_result=True)
+@shared_task(  # type: ignore[untyped-decorator]
+    name=RESUME_TASK, ignore_result=True
+)
 def resume(job_id: str) -> None:
     """Work on one resume job, if it is due."""
     work(UUID(job_id))
 
 
-@shared_task(name="approvals.sweep", ignore_result=True)
+@shared_task(  # type: ignore[untyped-decorator]
+    name="approvals.sweep", ignore_result=True
+)
 def sweep_due() -> None:
     """Find what is due and nobody is working on. Safe to run twice at once."""
     sweep()
 
 
-@shared_task(name="approvals.anchor", ignore_result=True)
+@shared_task(  # type: ignore[untyped-decorator]
+    name="approvals.anchor", ignore_result=True
+)
 def anchor_heads() -> None:
     """Write the heads of the audit chains to their separate sink."""
     anchor()

@@ -42,8 +42,8 @@ def _verify(verb: Verb, claimed: Claimed) -> Started | Effect | str:
     request = lock_scene_of(claimed.request_id)
     run = lock_run(claimed.run_id)
     hold(claimed)
-    started = Effect.objects.filter(grant=claimed.grant_id).first()
-    if started is not None:
+    started = Effect.objects.filter(request=claimed.request_id).last()
+    if started is not None and started.grant == claimed.grant_id:
         return started
     if request.state != Request.State.APPROVED:
         finish(claimed, request.state)

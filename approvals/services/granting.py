@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 from approvals.envelope import Envelope
 from approvals.models import Grant, Pause, Request, ResumeJob, Revision
@@ -72,7 +73,7 @@ def move_request(request: Request, to: Request.State, **values: object) -> None:
         setattr(request, name, value)
 
 
-def owe_when_ready(verb: Verb, pause_id: object, now: datetime) -> None:
+def owe_when_ready(verb: Verb, pause_id: UUID, now: datetime) -> None:
     """Write the jobs that resolved requests owe, once the pause lets them run.
 
     With `all`, nothing runs until every request of the pause is decided; so that
@@ -95,15 +96,16 @@ def _owe(verb: Verb, request: Request, now: datetime) -> None:
         return
     if request.state == Request.State.CONSUMED:
         return
+    due_at = max(now, live.not_before) if live else now
     job = ResumeJob.objects.create(
         id=new_id(),
         tenant_id=request.tenant_id,
         request=request,
         grant=live,
         kind=ResumeJob.Kind.ACT if live else ResumeJob.Kind.WAKE,
-        due_at=max(now, live.not_before) if live else now,
+        due_at=due_at,
     )
-    if job.due_at <= now:
+    if due_at <= now:
         verb.after_commit(lambda: publish(job.id))
 
 
