@@ -1,0 +1,56 @@
+"""Many programs' output on one terminal: each line whole, and marked by its source."""
+
+import threading
+from itertools import cycle
+from typing import Final, TextIO
+
+MOST: Final = 4096  # characters of a line
+_COLOURS: Final = ("36", "32", "35", "34", "33", "96", "92", "95")
+_CONTROL: Final = {
+    code: f"\\x{code:02x}" for code in (*range(9), *range(10, 32), *range(127, 160))
+}
+
+
+class Prefixed:
+    """A place for lines. Several threads may write to it."""
+
+    def __init__(self, output: TextIO, *, width: int = 10) -> None:
+        self._output = output
+        self._width = width
+        self._colours = cycle(_COLOURS) if output.isatty() else cycle([""])
+        self._marks: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def line(self, name: str, text: str) -> None:
+        """Write one line of `name`'s, with what could drive the terminal made visible."""
+        shown = text[:MOST].translate(_CONTROL) + ("…" if len(text) > MOST else "")
+        with self._lock:
+            try:
+                self._output.write(f"{self._mark(name)} {shown}\n")
+                self._output.flush()
+            except BrokenPipeError:  # nobody reads any more; the work goes on
+                pass
+
+    def _mark(self, name: str) -> str:
+        if name not in self._marks:
+            colour, plain = next(self._colours), f"{name:<{self._width}} │"
+            self._marks[name] = f"\x1b[{colour}m{plain}\x1b[0m" if colour else plain
+        return self._marks[name]
+
+
+class Lines:
+    """Bytes in, whole lines out; what never ends a line is cut where it gets too long."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[str]:
+        """Return the lines that `data` completes."""
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > MOST:
+            whole, self._rest = [*whole, self._rest], b""
+        return [line.rstrip(b"\r").decode(errors="backslashreplace") for line in whole]
+
+    def finish(self) -> list[str]:
+        """Return what stood after the last line break."""
+        return self.feed(b"\n") if self._rest else []
