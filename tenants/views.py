@@ -1,7 +1,6 @@
 """The pages before a tenant: the first run, and the choice of a tenant."""
 
 from django.contrib.auth import login
-from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -33,7 +32,6 @@ def choose(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_post_parameters("password")
 @never_cache
-@login_not_required
 def start(request: HttpRequest) -> HttpResponse:
     """`/start`: exists only while the installation has no tenant."""
     if any_tenant():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.test import Client
 
 from kernel.ids import new_id
@@ -32,6 +33,7 @@ class Somebody:
 
     user: User
     member: Member
+    slug: str
 
     @property
     def id(self) -> UUID:
@@ -47,10 +49,17 @@ class Somebody:
             user_id=self.user.id,
         )
 
-    def browser(self) -> Client:
+    def browser(self, **headers: str) -> Client:
         """A browser that they are signed in with; forms need their CSRF token."""
-        client = Client(enforce_csrf_checks=True)
+        client = Client(enforce_csrf_checks=True, headers=headers)
         client.force_login(self.user)
+        return client
+
+    def scripted(self) -> Client:
+        """The same browser's script on a page of theirs: it may call the API."""
+        token = "a" * 32
+        client = self.browser(**{"Keyturn-Tenant": self.slug, "X-CSRFToken": token})
+        client.cookies[settings.CSRF_COOKIE_NAME] = token
         return client
 
 
@@ -117,7 +126,8 @@ def fresh_tenant(
     founded = create_tenant(
         slug=slug, name=f"{owner_name}'s", owner_id=user.id, solo=solo
     )
-    return founded.tenant, Somebody(user=user, member=founded.owner), founded.reviewers
+    owner = Somebody(user=user, member=founded.owner, slug=slug)
+    return founded.tenant, owner, founded.reviewers
 
 
 def fresh_member(
@@ -135,7 +145,7 @@ def fresh_member(
         add_to_group(
             tenant_id=tenant_id, by=by.id, group_id=group.id, member_id=member.id
         )
-    return Somebody(user=user, member=member)
+    return Somebody(user=user, member=member, slug=by.slug)
 
 
 def fresh_agent(owner: Somebody, *, name: str = "robot", **key: Any) -> Machine:

@@ -146,40 +146,25 @@ def test_the_text_of_a_key_is_stored_nowhere(house: House) -> None:
 # -- Members ----------------------------------------------------------------------------
 
 
-def signed_in(house: House, who: str, **headers: str) -> Client:
-    client = Client(
-        enforce_csrf_checks=True,
-        headers={"Keyturn-Tenant": house.tenant.slug, **headers},
-    )
-    client.force_login(getattr(house, who).user)
-    return client
-
-
-def with_csrf(client: Client) -> dict[str, str]:
-    token = "a" * 32
-    client.cookies["keyturn_csrf"] = token
-    return {"X-CSRFToken": token}
-
-
 def test_a_members_session_names_them(house: House) -> None:
-    client = signed_in(house, "bob")
-    response = client.post(PERSON, headers=with_csrf(client))
+    response = house.bob.scripted().post(PERSON)
     assert UUID(response.json()["member"]) == house.bob.id
 
 
 def test_a_session_without_a_csrf_token_changes_nothing(house: House) -> None:
-    problem(signed_in(house, "bob").post(PERSON), 403, "csrf_failed")
+    browser = house.bob.browser(**{"Keyturn-Tenant": house.tenant.slug})
+    problem(browser.post(PERSON), 403, "csrf_failed")
 
 
 def test_a_key_never_stands_for_a_person(house: House) -> None:
     problem(house.robot.client().post(PERSON), 403, "agents_cannot_decide")
-    client = signed_in(house, "bob", Authorization=f"Bearer {house.robot.text}")
-    response = client.post(PERSON, headers=with_csrf(client))
+    both = {"Authorization": f"Bearer {house.robot.text}"}
+    response = house.bob.scripted().post(PERSON, headers=both)
     problem(response, 403, "agents_cannot_decide")
 
 
 def test_a_session_is_no_key(house: House) -> None:
-    problem(signed_in(house, "bob").get(WHOAMI), 401, "not_authenticated")
+    problem(house.bob.scripted().get(WHOAMI), 401, "not_authenticated")
 
 
 def test_nobody_is_asked_to_sign_in(house: House) -> None:
@@ -189,11 +174,12 @@ def test_nobody_is_asked_to_sign_in(house: House) -> None:
 
 
 def test_a_stranger_cannot_tell_a_tenant_from_none(house: House) -> None:
-    strangers = signed_in(house, "charlie").get(PERSON)
-    problem(strangers, 404, "not_found")
-    nowhere = Client(headers={"Keyturn-Tenant": "no-such-tenant"})
-    nowhere.force_login(house.charlie.user)
-    assert nowhere.get(PERSON).content == strangers.content
+    def look(slug: str) -> Any:
+        headers = {"Keyturn-Tenant": slug}
+        return house.charlie.scripted().get(PERSON, headers=headers)
+
+    problem(look(house.tenant.slug), 404, "not_found")
+    assert look("no-such-tenant").content == look(house.tenant.slug).content
 
 
 def test_the_tenant_is_named(house: House) -> None:
@@ -203,7 +189,7 @@ def test_the_tenant_is_named(house: House) -> None:
 
 
 def test_a_deactivated_members_session_ends_at_once(house: House) -> None:
-    client = signed_in(house, "bob")
+    client = house.bob.scripted()
     assert client.get(PERSON).status_code == 200
     deactivate_member(tenant_id=house.id, by=house.alice.id, member_id=house.bob.id)
     problem(client.get(PERSON), 404, "not_found")
