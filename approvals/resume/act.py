@@ -46,7 +46,7 @@ def _verify(verb: Verb, claimed: Claimed) -> Started | Effect | str:
     if started is not None and started.grant == claimed.grant_id:
         return started
     if request.state != Request.State.APPROVED:
-        finish(claimed, request.state)
+        finish(claimed, run, request.state)
         return str(request.state)
     if Tool.objects.get(id=request.tool_id).mode == Tool.Mode.AGENT:
         return _say_ready(verb, claimed, request, run)
@@ -65,7 +65,7 @@ def _say_ready(verb: Verb, claimed: Claimed, request: Request, run: Run) -> str:
         declined = decline(verb, matter, verification, door="ready")
         return _after_decline(verb, claimed, run, declined)
     store_report(verb, matter, verification, door="ready")
-    finish(claimed, "ready")
+    finish(claimed, run, "ready")
     return "ready"
 
 

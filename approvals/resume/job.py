@@ -14,6 +14,7 @@ from kernel.clock import ClockTimestamp, database_now
 from kernel.ids import new_id
 from kernel.update import LostRace, update_exactly_one
 from sessions.models import Run
+from sessions.runs import release_lease
 from tenants.verbs import Gate, Verb, perform
 
 State = ResumeJob.State
@@ -85,8 +86,10 @@ def hold(claimed: Claimed) -> ResumeJob:
     return job
 
 
-def finish(claimed: Claimed, code: str = "") -> None:
-    """The job is done. Raises `LostRace` if it is not ours any more."""
+def finish(claimed: Claimed, run: Run, code: str) -> None:
+    """The job is done, and the run nobody's. Raises `LostRace` if it is not ours."""
+    if run.lease_holder == claimed.claim:
+        release_lease(run)
     update_exactly_one(
         _mine(claimed),
         state=State.DONE,

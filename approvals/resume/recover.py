@@ -63,8 +63,8 @@ def _ask(claimed: Claimed, effect: Effect) -> ToolStatus:
 
 def _ended(claimed: Claimed, effect: Effect) -> str:
     """Somebody recorded it; only the job was left open."""
-    lock_run(claimed.run_id)
-    finish(claimed, effect.state)
+    run = lock_run(claimed.run_id)
+    finish(claimed, run, effect.state)
     return effect.state
 
 
@@ -111,7 +111,7 @@ def _found(
     verb: Verb, claimed: Claimed, run: Run, effect: Effect, proved: ToolStatus
 ) -> str:
     """The tool itself says what happened."""
-    finish(claimed, proved.state)
+    finish(claimed, run, proved.state)
     settled = settle_effect(
         verb,
         effect.id,
@@ -146,7 +146,7 @@ def _still_allowed(request: Request, effect: Effect) -> bool:
 def _conclude(verb: Verb, claimed: Claimed, run: Run, effect: Effect) -> str:
     """It did not happen and will not; or nobody but a person can tell."""
     if effect.state == Effect.State.ABSENT:
-        finish(claimed, effect.state)
+        finish(claimed, run, effect.state)
         close_step(verb, run, effect)
         return effect.state
     settle_effect(
@@ -156,7 +156,7 @@ def _conclude(verb: Verb, claimed: Claimed, run: Run, effect: Effect) -> str:
         evidence={"why": "the tool cannot tell"},
         actor=SYSTEM,
     )
-    finish(claimed, "effect.needs_attention")
+    finish(claimed, run, "effect.needs_attention")
     need_attention(verb, run, "The tool cannot say whether the action happened.")
     return "effect.needs_attention"
 

@@ -70,7 +70,7 @@ def _settle(
     if may_follow(effect):
         retry(verb, claimed, run, f"effect.{effect.state}")
         return effect.state
-    finish(claimed, effect.state)
+    finish(claimed, run, effect.state)
     close_step(verb, run, effect)
     return effect.state
 

@@ -27,7 +27,7 @@ def _wake(verb: Verb, claimed: Claimed) -> str:
     if refused is not None and refused.klass == "wait":
         retry(verb, claimed, run, refused.code)
         return refused.code
-    finish(claimed, refused.code if refused else "woken")
+    finish(claimed, run, refused.code if refused else "woken")
     if refused is None:
         go_on(verb, run, request.pause_id)
     elif refused.code in ALTERED:

@@ -10,13 +10,13 @@ import time
 from typing import Final
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.cache import patch_cache_control
 
 from approvals.reading import Snapshot, as_json, own_snapshot
 from approvals.wait.hub import hub
 from kernel.canonical import digest
+from kernel.offload import offload
 from kernel.problems import Problem, declare
 from kernel.scope import tenant_transaction
 from tenants.authentication import authenticate_key
@@ -87,8 +87,14 @@ def _is_reached(found: Snapshot, until: str) -> bool:
     )
 
 
-@sync_to_async
-def _read(
+async def _read(
+    header: str | None, request_id: UUID
+) -> tuple[Principal, Snapshot, dict[str, object]]:
+    """In a thread and a connection that are held for this moment only."""
+    return await offload(_read_now, header, request_id)
+
+
+def _read_now(
     header: str | None, request_id: UUID
 ) -> tuple[Principal, Snapshot, dict[str, object]]:
     """Authenticate, authorise and read, in one short transaction."""
