@@ -1,5 +1,7 @@
 """Reads that verbs and pages share. All run inside the tenant's scope."""
 
+from collections.abc import Collection
+from typing import Final
 from uuid import UUID
 
 from django.db.models import F
@@ -16,6 +18,12 @@ from approvals.models import (
 from approvals.policy.evaluate import Statement
 from approvals.problems import NOT_FOUND
 from sessions.models import Fact
+
+UNRESOLVED: Final = (
+    Request.State.PENDING,
+    Request.State.CHANGES_REQUESTED,
+    Request.State.APPROVED,
+)
 
 
 def statements() -> list[Statement]:
@@ -71,3 +79,12 @@ def queue_for(slug: str | None) -> Queue:
     """The queue by slug; an unknown or missing one falls to the tenant's default."""
     named = Queue.objects.filter(slug=slug).first() if slug else None
     return named or Queue.objects.get(default=True)
+
+
+def open_request_ids(run_ids: Collection[UUID]) -> dict[UUID, list[UUID]]:
+    """Of these runs, the requests that are not resolved, in the order of asking."""
+    rows = Request.objects.filter(run_id__in=run_ids, state__in=UNRESOLVED)
+    found: dict[UUID, list[UUID]] = {}
+    for run_id, request_id in rows.order_by("id").values_list("run_id", "id"):
+        found.setdefault(run_id, []).append(request_id)
+    return found

@@ -1,21 +1,15 @@
 """Bodies that the doors accept. Unknown keys and other types are refused."""
 
-import base64
-import binascii
 from typing import Any, Final
 
 from rest_framework import serializers
 
 from approvals.asks import VERDICTS, Ask
-from checkpoints.checkpoint import Position
 from checkpoints.models import Risk
-from kernel.problems import declare
+from checkpoints.serializers import PositionSerializer
 from tenants.rest.strict import StrictSerializer
 
 A_YEAR: Final = 366 * 24 * 60 * 60  # seconds
-PAYLOAD_INVALID = declare(
-    "payload_invalid", status=400, title="The payload is not the base64 it claims to be"
-)
 
 
 def seconds() -> serializers.IntegerField:
@@ -77,38 +71,6 @@ class OneCallSerializer(AskSerializer):
     run = serializers.UUIDField(required=False)
     session = serializers.UUIDField(required=False)
     subject = serializers.CharField(required=False, max_length=255)
-
-
-class PositionSerializer(StrictSerializer):
-    """The checkpoint that a pause leaves behind."""
-
-    parent = serializers.IntegerField(  # type: ignore[assignment]
-        allow_null=True, min_value=1
-    )
-    schema_version = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
-    payload = serializers.CharField(allow_blank=True, trim_whitespace=False)
-    payload_encoding = serializers.ChoiceField(["text", "base64"], required=False)
-    header = serializers.DictField(required=False)
-
-    @staticmethod
-    def position(data: dict[str, Any], pointer: str) -> Position:
-        """The validated position, its payload as bytes."""
-        return Position(
-            parent=data["parent"],
-            schema_version=data["schema_version"],
-            payload=_payload(data, pointer),
-            header=data.get("header", {}),
-        )
-
-
-def _payload(data: dict[str, Any], pointer: str) -> bytes:
-    text: str = data["payload"]
-    if data.get("payload_encoding") != "base64":
-        return text.encode()
-    try:
-        return base64.b64decode(text, validate=True)
-    except binascii.Error:
-        raise PAYLOAD_INVALID(None, f"{pointer}/payload") from None
 
 
 class PauseSerializer(StrictSerializer):

@@ -66,5 +66,6 @@ def _is_public(address: Address) -> bool:
         and not address.is_multicast
         and not address.is_reserved
         and not address.is_unspecified
+        and not getattr(address, "is_site_local", False)
         and address not in _INSIDE
     )

@@ -5,14 +5,14 @@ carries its id, and answers 404 as if there were nothing. A lock is a statement 
 own; what depends on the row is read after it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import models
-from django.db.models import F, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 from kernel.clock import ClockTimestamp
 from kernel.problems import NOT_FOUND
@@ -20,7 +20,12 @@ from sessions.models import Fact, Item, Run, Session, Transition, Workflow
 from tenants.models import TenantModel
 from tenants.principal import Principal
 
-DEFAULT_KIND = "default"
+DEFAULT_KIND: Final = "default"
+WAITING_FOR_PEOPLE: Final = (
+    Run.State.PAUSED,
+    Run.State.RESUMING,
+    Run.State.NEEDS_ATTENTION,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +87,18 @@ def facts_of(run: Run) -> Mapping[str, FactNow]:
     facts = Fact.objects.filter(tenant_id=run.tenant_id, run_id=run.id)
     aged = facts.annotate(age=ClockTimestamp() - F("observed_at")).order_by("name")
     return {fact.name: _fact_now(fact, fact.age) for fact in aged}
+
+
+def waiting_sessions(session_ids: Collection[UUID]) -> set[UUID]:
+    """Those of the sessions in which a run waits for people."""
+    runs = Run.objects.filter(session_id__in=session_ids, state__in=WAITING_FOR_PEOPLE)
+    return set(runs.values_list("session_id", flat=True))
+
+
+def with_waiting(sessions: QuerySet[Session]) -> QuerySet[Session]:
+    """The sessions, each with `waits`: whether one of its runs waits for people."""
+    runs = Run.objects.filter(session_id=OuterRef("id"), state__in=WAITING_FOR_PEOPLE)
+    return sessions.annotate(waits=Exists(runs))
 
 
 def latest_items(session: Session, limit: int) -> list[Item]:

@@ -22,7 +22,6 @@ from approvals.serializers import (
     DecisionSerializer,
     OneCallSerializer,
     PauseSerializer,
-    PositionSerializer,
     ReasonSerializer,
     ReportSerializer,
     ReviseSerializer,
@@ -35,6 +34,7 @@ from approvals.services.report import report_effect
 from approvals.services.request import request_approval
 from approvals.services.revise import revise, withdraw
 from approvals.services.revoke import revoke
+from checkpoints.serializers import PositionSerializer
 from kernel.scope import tenant_transaction
 from sessions.rest import fence_of
 from tenants.models import Tenant

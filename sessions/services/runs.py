@@ -1,11 +1,12 @@
 """A run's life as its agent leads it: start, claim, keep alive, record, end."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
 
 from sessions.contract import PROVENANCE_NOT_ALLOWED, Claim, Contract
 from sessions.facts import require_version, write_facts
+from sessions.hooks import Closing
 from sessions.models import Provenance, Run, Session, Transition
 from sessions.queries import (
     DEFAULT_KIND,
@@ -30,9 +31,6 @@ from tenants.verbs import Verb, perform
 
 LEASE_SECONDS: Final = 60
 """How long a claim lasts when nothing else is asked for."""
-
-type Closing = Callable[[Verb, Run], None]
-"""Closes what an ending run leaves open, in the same transaction, before it ends."""
 
 
 def start_run(
@@ -123,7 +121,12 @@ def claim_run(
 
 
 def heartbeat(
-    *, who: Principal, run_id: UUID, fence: int, lease_seconds: int = LEASE_SECONDS
+    *,
+    who: Principal,
+    run_id: UUID,
+    fence: int,
+    lease_seconds: int = LEASE_SECONDS,
+    once: Once | None = None,
 ) -> Run:
     """Keep the lease for `lease_seconds` from now. Raises `stale_writer` (409)."""
 
@@ -133,7 +136,7 @@ def heartbeat(
         extend_lease(run, holder=who.key_id, seconds=lease_seconds)
         return run
 
-    return perform(who.tenant_id, work)
+    return perform(who.tenant_id, work, once=once)
 
 
 def record_transition(

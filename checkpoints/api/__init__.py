@@ -1,0 +1,1 @@
+"""The agents' door to checkpoints and effects."""

@@ -1,0 +1,76 @@
+"""Checkpoints, over HTTP."""
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from checkpoints.api.documents import checkpoint_document, saved_document
+from checkpoints.serializers import (
+    CheckpointDocument,
+    PositionSerializer,
+    SavedDocument,
+)
+from checkpoints.services import read_checkpoint, save_checkpoint
+from sessions.api.runs import FENCED
+from sessions.rest import fence_of
+from tenants.rest.answers import rendered
+from tenants.rest.bodies import CHECKPOINT_LIMIT
+from tenants.rest.once import answered, once_from
+from tenants.rest.views import AgentView
+from tenants.scopes import SESSIONS
+
+
+class CheckpointsView(AgentView):
+    """The positions of a run."""
+
+    scope = SESSIONS
+    body_limit = CHECKPOINT_LIMIT
+
+    @extend_schema(
+        operation_id="save_checkpoint",
+        parameters=[FENCED],
+        request=PositionSerializer,
+        responses={201: SavedDocument},
+    )
+    def post(self, request: Request, id: UUID) -> HttpResponse:
+        """Make a position the run's head, if its parent still is."""
+        body = PositionSerializer.read(request)
+        once = once_from(request, rendered(saved_document, status=201))
+        save_checkpoint(
+            who=self.principal,
+            run_id=id,
+            fence=fence_of(request),
+            position=PositionSerializer.position(body),
+            once=once,
+        )
+        return answered(once)
+
+
+class CheckpointView(AgentView):
+    """One position of a run."""
+
+    scope = SESSIONS
+
+    @extend_schema(operation_id="get_checkpoint", responses=CheckpointDocument)
+    def get(self, request: Request, id: UUID, number: int) -> Response:
+        """Read a checkpoint exactly as it was saved, its digest checked."""
+        return _answer(self, id, number)
+
+
+class HeadView(AgentView):
+    """The newest position of a run."""
+
+    scope = SESSIONS
+
+    @extend_schema(operation_id="get_head", responses=CheckpointDocument)
+    def get(self, request: Request, id: UUID) -> Response:
+        """Read the run's head exactly as it was saved, its digest checked."""
+        return _answer(self, id, None)
+
+
+def _answer(view: AgentView, run_id: UUID, number: int | None) -> Response:
+    found = read_checkpoint(who=view.principal, run_id=run_id, number=number)
+    return Response(checkpoint_document(found))

@@ -1,0 +1,1 @@
+"""The agents' door to sessions, their items and their runs."""

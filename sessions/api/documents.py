@@ -1,0 +1,117 @@
+"""What the doors answer with, read inside the tenant's scope."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sessions.hooks import hooks
+from sessions.models import Item, Run, Session, Transition
+from sessions.queries import FactNow, facts_of, waiting_sessions
+from tenants.rest.answers import json_text
+
+
+def session_document(session: Session) -> dict[str, Any]:
+    """A session by itself."""
+    waits = waiting_sessions([session.id])
+    return session_row(session, waits=session.id in waits)
+
+
+def session_row(session: Session, *, waits: bool) -> dict[str, Any]:
+    """A session in a list, where it is known already which of them wait."""
+    return {
+        "id": session.id,
+        "subject": session.subject,
+        "title": session.title,
+        "external_id": session.external_id,
+        "state": "waiting" if waits else "open",
+        "created_at": session.created_at,
+    }
+
+
+def places_document(items: Sequence[Item]) -> dict[str, Any]:
+    """Where added items are."""
+    return {"items": [{"id": one.id, "position": one.position} for one in items]}
+
+
+def items_text(items: Sequence[Item], *, more: bool) -> str:
+    """The JSON text of items, each with the very text that was added."""
+    rows = ",".join(_item_text(item) for item in items)
+    return f'{{"items":[{rows}],"more":{"true" if more else "false"}}}'
+
+
+def run_document(run: Run) -> dict[str, Any]:
+    """A run with its facts, and what it waits for."""
+    return {
+        **run_row(run),
+        "facts": {name: _fact(fact) for name, fact in facts_of(run).items()},
+        "open_requests": list(hooks.open_requests([run.id]).get(run.id, ())),
+    }
+
+
+def run_row(run: Run) -> dict[str, Any]:
+    """A run in a list; its workflow must be at hand."""
+    return {
+        "id": run.id,
+        "session": run.session_id,
+        "state": run.state,
+        "workflow": run.workflow.kind,
+        "workflow_version": run.workflow.version,
+        "stage": run.stage,
+        "external_id": run.external_id,
+        "fence": run.fence,
+        "lease_until": run.due_at,
+        "head": _head(run),
+        "version": run.version,
+        "reason": run.reason,
+        "result": run.result,
+        "created_at": run.created_at,
+        "ended_at": run.ended_at,
+    }
+
+
+def version_document(transition: Transition) -> dict[str, Any]:
+    """What a recorded transition made of the run."""
+    return {"version": transition.version, "seq": transition.seq}
+
+
+def transition_document(transition: Transition) -> dict[str, Any]:
+    """One row of a run's history."""
+    return {
+        **version_document(transition),
+        "from_state": transition.from_state,
+        "to_state": transition.to_state,
+        "from_stage": transition.from_stage,
+        "to_stage": transition.to_stage,
+        "changes": transition.changes,
+        "actor": {"type": transition.actor_type, "id": transition.actor_id},
+        "reason": transition.reason,
+        "created_at": transition.created_at,
+    }
+
+
+def _head(run: Run) -> dict[str, Any] | None:
+    if run.head_digest is None:
+        return None
+    return {"number": run.head_number, "digest": bytes(run.head_digest).hex()}
+
+
+def _fact(fact: FactNow) -> dict[str, Any]:
+    return {
+        "value": fact.value,
+        "provenance": fact.provenance,
+        "reference": fact.reference,
+        "evidence_digest": fact.evidence_digest,
+        "observed_at": fact.observed_at,
+        "age_seconds": round(fact.age.total_seconds(), 3),
+        "version": fact.version,
+    }
+
+
+def _item_text(item: Item) -> str:
+    """The raw text goes in as it is: parsing it could only change it."""
+    frame = {
+        "id": item.id,
+        "position": item.position,
+        "run": item.run,
+        "created_at": item.created_at,
+    }
+    return f'{json_text(frame)[:-1]},"data":{item.raw}}}'

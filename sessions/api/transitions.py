@@ -1,0 +1,83 @@
+"""Facts and stages, over HTTP: recorded against the version that was read."""
+
+from typing import Final
+from uuid import UUID
+
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kernel.problems import declare
+from kernel.scope import tenant_transaction
+from sessions.api.documents import transition_document, version_document
+from sessions.api.runs import FENCED
+from sessions.queries import own_run, transitions_of
+from sessions.rest import fence_of, version_expected
+from sessions.serializers import (
+    PageQuery,
+    TransitionPage,
+    TransitionSerializer,
+    VersionDocument,
+)
+from sessions.services import record_transition
+from tenants.rest.answers import rendered
+from tenants.rest.once import answered, once_from
+from tenants.rest.paging import page
+from tenants.rest.views import AgentView
+from tenants.scopes import SESSIONS
+
+VERSION_REQUIRED: Final = declare(
+    "version_required",
+    status=428,
+    title="Say which version of the facts you have read, once",
+)
+
+
+class TransitionsView(AgentView):
+    """How a run's facts, stage and state came about."""
+
+    scope = SESSIONS
+
+    @extend_schema(
+        operation_id="list_transitions",
+        parameters=[PageQuery],
+        responses=TransitionPage,
+    )
+    def get(self, request: Request, id: UUID) -> Response:
+        """List everything that happened to the run's state, from its start."""
+        PageQuery.read(request)
+        with tenant_transaction(self.principal.tenant_id):
+            rows = transitions_of(own_run(self.principal, id))
+            return Response(page(rows, request, transition_document, order=("seq",)))
+
+    @extend_schema(
+        operation_id="record_transition",
+        parameters=[FENCED, OpenApiParameter("If-Match", str, "header")],
+        request=TransitionSerializer,
+        responses={201: VersionDocument},
+    )
+    def post(self, request: Request, id: UUID) -> HttpResponse:
+        """State facts and move between stages, if nothing changed since the version."""
+        body = TransitionSerializer.read(request)
+        once = once_from(request, rendered(version_document, status=201))
+        record_transition(
+            who=self.principal,
+            run_id=id,
+            fence=fence_of(request),
+            expected_version=_version(body.get("expected_version"), request),
+            facts=body.get("facts", {}),
+            stage=body.get("stage"),
+            reason=body["reason"],
+            once=once,
+        )
+        return answered(once)
+
+
+def _version(given: int | None, request: Request) -> int:
+    versions = {given, version_expected(request)} - {None}
+    if len(versions) != 1:
+        raise VERSION_REQUIRED(None, "/expected_version")
+    (version,) = versions
+    assert version is not None
+    return version

@@ -1,0 +1,224 @@
+"""Bodies that the sessions' doors accept, and the documents they answer with."""
+
+from typing import Any, Final
+
+from rest_framework import serializers
+
+from sessions.contract import FACT_NAME, Claim
+from sessions.models import Provenance, Run
+from tenants.rest.strict import QuerySerializer, StrictSerializer
+
+LEAST_LEASE: Final = 5
+MOST_LEASE: Final = 3_600
+SAYABLE: Final = [each for each in Provenance.values if each != Provenance.REVIEWER]
+MANY: Final = 200
+
+
+class Text(serializers.CharField):
+    """Text as it came: nothing is trimmed from what is somebody's own."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(trim_whitespace=False, **options)
+
+
+class SessionSerializer(StrictSerializer):
+    """A session to open."""
+
+    subject = Text(max_length=255)
+    title = Text(required=False, allow_blank=True, max_length=200)
+    external_id = Text(required=False, allow_null=True, max_length=255)
+
+
+class SessionQuery(QuerySerializer):
+    """Which sessions are wanted."""
+
+    external_id = serializers.CharField(required=False, trim_whitespace=False)
+    cursor = serializers.CharField(required=False)
+    limit = serializers.CharField(required=False)
+
+
+class ItemsSerializer(StrictSerializer):
+    """Items to add; each is kept as the exact JSON text that arrived."""
+
+    items = serializers.ListField(child=serializers.JSONField(), max_length=1_000)
+    run = serializers.UUIDField(required=False, allow_null=True)
+
+
+class ItemsQuery(QuerySerializer):
+    """How many of the latest items are wanted; without a limit, as many as there are."""
+
+    limit = serializers.IntegerField(required=False, min_value=0)
+
+
+class LeaseSerializer(StrictSerializer):
+    """For how many seconds the caller wants to be the run's one writer."""
+
+    lease_seconds = serializers.IntegerField(
+        required=False, min_value=LEAST_LEASE, max_value=MOST_LEASE
+    )
+
+
+class RunSerializer(LeaseSerializer):
+    """A run to start."""
+
+    workflow = serializers.SlugField(required=False, max_length=63)
+    external_id = Text(required=False, allow_null=True, max_length=255)
+
+
+class RunQuery(QuerySerializer):
+    """Which runs are wanted."""
+
+    state = serializers.ChoiceField(Run.State.choices, required=False)
+    external_id = serializers.CharField(required=False, trim_whitespace=False)
+    cursor = serializers.CharField(required=False)
+    limit = serializers.CharField(required=False)
+
+
+class PageQuery(QuerySerializer):
+    """Which page of a list is wanted."""
+
+    cursor = serializers.CharField(required=False)
+    limit = serializers.CharField(required=False)
+
+
+class FactSerializer(StrictSerializer):
+    """One fact as it is stated, and what vouches for it."""
+
+    value = serializers.JSONField(allow_null=True)
+    provenance = serializers.ChoiceField(SAYABLE)
+    reference = Text(required=False, allow_blank=True, max_length=500)
+    evidence_digest = Text(required=False, allow_blank=True, max_length=128)
+
+
+class TransitionSerializer(StrictSerializer):
+    """A change of facts or stage. `expected_version` may come as `If-Match` instead."""
+
+    expected_version = serializers.IntegerField(required=False, min_value=0)
+    stage = serializers.CharField(required=False, max_length=64)
+    facts = serializers.DictField(child=FactSerializer(), required=False)
+    reason = Text(max_length=2_000)
+
+    def validate_facts(self, facts: dict[str, Any]) -> dict[str, Claim]:
+        """Named facts, at most a few hundred, as claims."""
+        if len(facts) > MANY:
+            raise serializers.ValidationError(f"At most {MANY} facts at once.")
+        named = serializers.RegexField(FACT_NAME)
+        return {
+            named.run_validation(name): _claim(fact) for name, fact in facts.items()
+        }
+
+
+class ResultSerializer(StrictSerializer):
+    """What a completed run came to."""
+
+    result = serializers.JSONField(required=False, allow_null=True)
+
+
+class EndSerializer(StrictSerializer):
+    """Why a run ends otherwise."""
+
+    reason = Text(max_length=2_000)
+
+
+class SessionDocument(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    subject = serializers.CharField()
+    title = serializers.CharField()
+    external_id = serializers.CharField(allow_null=True)
+    state = serializers.ChoiceField(["open", "waiting"])
+    created_at = serializers.DateTimeField()
+
+
+class SessionPage(serializers.Serializer[Any]):
+    items = SessionDocument(many=True)
+    next = serializers.CharField(allow_null=True, help_text="The next `cursor`.")
+
+
+class ItemDocument(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    position = serializers.IntegerField()
+    run = serializers.UUIDField(allow_null=True)
+    data = serializers.JSONField()  # type: ignore[assignment]  # the API calls it so
+    created_at = serializers.DateTimeField()
+
+
+class ItemsDocument(serializers.Serializer[Any]):
+    items = ItemDocument(many=True)
+    more = serializers.BooleanField(help_text="Whether there are older ones.")
+
+
+class PlaceDocument(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    position = serializers.IntegerField()
+
+
+class PlacesDocument(serializers.Serializer[Any]):
+    items = PlaceDocument(many=True)
+
+
+class HeadDocument(serializers.Serializer[Any]):
+    number = serializers.IntegerField()
+    digest = serializers.CharField(help_text="SHA-256, 64 hex digits.")
+
+
+class FactDocument(serializers.Serializer[Any]):
+    value = serializers.JSONField()
+    provenance = serializers.ChoiceField(Provenance.choices)
+    reference = serializers.CharField()
+    evidence_digest = serializers.CharField()
+    observed_at = serializers.DateTimeField()
+    age_seconds = serializers.FloatField()
+    version = serializers.IntegerField()
+
+
+class RunSummary(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    session = serializers.UUIDField()
+    state = serializers.ChoiceField(Run.State.choices)
+    workflow = serializers.CharField()
+    workflow_version = serializers.IntegerField()
+    stage = serializers.CharField()
+    external_id = serializers.CharField(allow_null=True)
+    fence = serializers.IntegerField()
+    lease_until = serializers.DateTimeField(allow_null=True)
+    head = HeadDocument(allow_null=True)
+    version = serializers.IntegerField(help_text="Of the facts; also the ETag.")
+    reason = serializers.CharField()
+    result = serializers.JSONField(allow_null=True)
+    created_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(allow_null=True)
+
+
+class RunDocument(RunSummary):
+    facts = serializers.DictField(child=FactDocument())
+    open_requests = serializers.ListField(child=serializers.UUIDField())
+
+
+class RunPage(serializers.Serializer[Any]):
+    items = RunSummary(many=True)
+    next = serializers.CharField(allow_null=True, help_text="The next `cursor`.")
+
+
+class VersionDocument(serializers.Serializer[Any]):
+    version = serializers.IntegerField()
+    seq = serializers.IntegerField()
+
+
+class TransitionDocument(VersionDocument):
+    from_state = serializers.CharField()
+    to_state = serializers.CharField()
+    from_stage = serializers.CharField()
+    to_stage = serializers.CharField()
+    changes = serializers.DictField()
+    actor = serializers.DictField()
+    reason = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+
+class TransitionPage(serializers.Serializer[Any]):
+    items = TransitionDocument(many=True)
+    next = serializers.CharField(allow_null=True, help_text="The next `cursor`.")
+
+
+def _claim(fact: dict[str, Any]) -> Claim:
+    return Claim(**{**fact, "provenance": Provenance(fact["provenance"])})

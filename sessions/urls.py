@@ -1,0 +1,23 @@
+"""Addresses of sessions and runs."""
+
+from django.urls import path
+
+from sessions.api import runs, sessions, transitions
+
+SESSIONS = "api/v1/sessions"
+RUNS = "api/v1/runs"
+
+urlpatterns = [
+    path(SESSIONS, sessions.SessionsView.as_view()),
+    path(f"{SESSIONS}/<uuid:id>", sessions.SessionView.as_view()),
+    path(f"{SESSIONS}/<uuid:id>/items", sessions.ItemsView.as_view()),
+    path(f"{SESSIONS}/<uuid:id>/runs", runs.SessionRunsView.as_view()),
+    path(RUNS, runs.RunsView.as_view()),
+    path(f"{RUNS}/<uuid:id>", runs.RunView.as_view()),
+    path(f"{RUNS}/<uuid:id>/claim", runs.ClaimView.as_view()),
+    path(f"{RUNS}/<uuid:id>/heartbeat", runs.HeartbeatView.as_view()),
+    path(f"{RUNS}/<uuid:id>/complete", runs.CompleteView.as_view()),
+    path(f"{RUNS}/<uuid:id>/fail", runs.FailView.as_view()),
+    path(f"{RUNS}/<uuid:id>/cancel", runs.CancelView.as_view()),
+    path(f"{RUNS}/<uuid:id>/transitions", transitions.TransitionsView.as_view()),
+]
