@@ -23,6 +23,9 @@ VERDICT_NOT_ALLOWED = declare(
     "verdict_not_allowed", status=422, title="This answer is not offered here"
 )
 REASON_NEEDED = declare("reason_needed", status=422, title="A reason is needed")
+EVIDENCE_NEEDED = declare(
+    "evidence_needed", status=422, title="An outcome needs its proof"
+)
 REAUTHENTICATE = declare(
     "reauthentication_needed", status=403, title="Sign in again to decide this"
 )

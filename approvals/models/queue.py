@@ -22,6 +22,7 @@ class Queue(TenantModel):
             ("view", "Sees the queue and the sessions behind its requests"),
             ("decide", "Decides on its requests"),
             ("edit_arguments", "Edits arguments before deciding"),
+            ("resolve", "Records what came of actions that nothing else proves"),
         ]
         constraints = [
             models.UniqueConstraint(

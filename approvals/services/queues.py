@@ -15,7 +15,7 @@ from tenants.services.change import change, own
 from tenants.services.tenancy import REVIEWERS
 from tenants.verbs import Verb
 
-RIGHTS: Final = ("view", "decide", "edit_arguments")
+RIGHTS: Final = ("view", "decide", "edit_arguments", "resolve")
 RIGHT_UNKNOWN: Final = declare(
     "right_unknown", status=422, title="Queues have no such right"
 )

@@ -18,6 +18,7 @@ from approvals.resume.sweep import sweep
 from approvals.resume.work import work
 from approvals.services.redeem import redeem
 from approvals.services.report import report_effect
+from approvals.services.resolve import resolve_effect
 from checkpoints.models import Attempt, Checkpoint, Effect
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
@@ -155,6 +156,35 @@ def test_what_nothing_can_prove_needs_a_person(tool_server: ToolServer) -> None:
     assert effect_of(stage, request).state == Effect.State.NEEDS_ATTENTION
     assert stage.fresh(run).state == Run.State.NEEDS_ATTENTION
     assert tool_server.calls() == 1
+
+
+def test_a_person_records_the_outcome_with_its_proof(tool_server: ToolServer) -> None:
+    stage = fresh_stage()
+    run, who = stage.run(), stage.house.robot.principal
+    request = stage.ask(run)
+    stage.answer(request)
+    work_all(stage, request)
+    started = redeem(who, request_id=request.id, fence=run.fence)
+    report_effect(
+        who,
+        effect_id=started.effect.id,
+        attempt=1,
+        fence=run.fence,
+        outcome="unknown",
+    )
+    assert stage.fresh(run).state == Run.State.NEEDS_ATTENTION
+    known = {"effect_id": started.effect.id, "outcome": "confirmed"}
+    with pytest.raises(Problem, match="evidence_needed"):
+        resolve_effect(stage.bob.person, **known, evidence=" ")
+    with pytest.raises(Problem, match="not_found"):
+        resolve_effect(stage.house.charlie.person, **known, evidence="I saw it.")
+    resolve_effect(
+        stage.bob.person, **known, evidence="Seen in the bank.", external_id="B-1"
+    )
+    assert told(stage, request) == "done"
+    assert stage.fresh(run).state == Run.State.RUNNING
+    with pytest.raises(Problem, match="outcome_conflict"):
+        resolve_effect(stage.bob.person, **known, evidence="Again.")
 
 
 def test_a_worker_lost_after_sending_doubles_nothing(tool_server: ToolServer) -> None:
