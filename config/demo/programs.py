@@ -1,0 +1,77 @@
+"""The programs that make an installation, and how each is started.
+
+They find everything else in their environment. One web process answers requests and
+holds the waiting ones; one worker acts; the beat sweeps.
+"""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from config.embedded.supervisor import Program
+
+BASE_DIR: Final = Path(__file__).resolve().parents[2]
+# Wherever we were started from; and no file of ours is imported from there.
+_ENVIRONMENT: Final = {"PYTHONPATH": str(BASE_DIR), "PYTHONSAFEPATH": "1"}
+_THREADS: Final = 4  # what the worker does at once; it mostly waits for others
+
+
+def web(port: int) -> Program:
+    """The server, on this machine's loopback interface alone."""
+    return _program(
+        "web",
+        *("uvicorn", "config.asgi:application"),
+        *("--host", "127.0.0.1", "--port", str(port)),
+        *("--log-level", "warning", "--no-access-log", "--lifespan", "off"),
+        # A waiting agent asks again; it is not waited for.
+        *("--timeout-graceful-shutdown", "2"),
+    )
+
+
+def worker() -> Program:
+    """What carries approved actions out."""
+    return _celery(
+        "worker",
+        # Threads: they wait for the network, and a killed one leaves no orphans.
+        *("--pool", "threads", "--concurrency", str(_THREADS)),
+        *("--without-gossip", "--without-mingle", "--without-heartbeat"),
+    )
+
+
+def beat() -> Program:
+    """What has sweeps done, every few seconds."""
+    return _celery("beat", "--pidfile", "")
+
+
+def corrections(port: int, folder: Path) -> Program:
+    """The company system that the agents act on."""
+    return _program(
+        "company",
+        "examples.invoice.correction_system",
+        *("--port", str(port), "--data", str(folder)),
+    )
+
+
+def invoice_agent(
+    url: str, correction_url: str, key_file: Path, *invoices: str
+) -> Program:
+    """The agent that checks invoices, until it is stopped."""
+    return _program(
+        "agent",
+        "examples.invoice.agent",
+        *("--url", url, "--correction-url", correction_url),
+        *("--key-file", str(key_file)),
+        *("--documents", str(BASE_DIR / "examples" / "invoice" / "documents")),
+        *(part for invoice in invoices for part in ("--invoice", invoice)),
+    )
+
+
+def _celery(what: str, *options: str) -> Program:
+    return _program(
+        what, "celery", "--app", "config", what, "--loglevel", "WARNING", *options
+    )
+
+
+def _program(name: str, module: str, *arguments: str) -> Program:
+    command = [sys.executable, "-m", module, *arguments]
+    return Program(name=name, command=command, environment=_ENVIRONMENT)

@@ -1,0 +1,107 @@
+"""A running installation: web, worker and beat as processes on the tests' database.
+
+Take the fixture `installation` (of the whole session: nothing is flushed, so make a
+tenant of your own). Processes may be killed; they start again by themselves.
+"""
+
+import io
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+
+import httpx
+
+from config.demo import programs
+from config.embedded.supervisor import Program, Supervisor
+from tests.examples.waiting import wait_until
+
+
+class Log(io.TextIOBase):
+    """What all processes wrote, for the message of a test that failed."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._lock = Lock()
+
+    def write(self, text: str) -> int:
+        with self._lock:
+            self._parts.append(text)
+        return len(text)
+
+    def text(self) -> str:
+        with self._lock:
+            return "".join(self._parts)
+
+    def tail(self, lines: int = 40) -> str:
+        return "\n".join(self.text().splitlines()[-lines:])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """Where it is, and what can be done to its processes."""
+
+    url: str
+    log: Log
+    processes: Supervisor
+
+    def kill(self, name: str) -> None:
+        """`kill -9` the process of that name and wait until its successor runs."""
+        pid = self.processes.pid(name)
+        assert pid is not None, f"{name} does not run"
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: self.processes.pid(name) not in (None, pid))
+        if name == "web":
+            self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        """Wait until the web process answers, and its database does."""
+        try:
+            wait_until(lambda: _answers(f"{self.url}/health/ready"), seconds=60)
+        except AssertionError as error:
+            raise AssertionError(f"web is not ready:\n{self.log.tail()}") from error
+
+
+@contextmanager
+def running_installation() -> Iterator[Installation]:
+    """Start everything on the data folder that the environment names."""
+    port, log = free_port(), Log()
+    url = f"http://127.0.0.1:{port}"
+    started = (programs.web(port), programs.worker(), programs.beat())
+    with Supervisor(output=log) as processes:
+        for program in started:
+            processes.start(_told(program, url))
+        running = Installation(url=url, log=log, processes=processes)
+        running.wait_until_ready()
+        yield running
+
+
+def free_port() -> int:
+    """A port that nobody listened on a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _told(program: Program, url: str) -> Program:
+    more = {
+        "KEYTURN_BASE_URL": url,
+        "KEYTURN_ALLOW_PRIVATE": "127.0.0.0/8",  # tools of tests are on this machine
+        "KEYTURN_LOGS": "console",
+    }
+    return Program(
+        name=program.name,
+        command=program.command,
+        environment={**program.environment, **more},
+    )
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(url, trust_env=False, timeout=5).is_success
+    except httpx.TransportError:
+        return False
