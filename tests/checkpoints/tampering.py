@@ -9,8 +9,12 @@ from config.embedded import postgres
 
 
 def tamper(table: str, change: str, row_id: UUID) -> None:
-    """Change one row as a superuser would."""
+    """Change one row."""
+    assert superuser_says(f"update {table} set {change} where id = '{row_id}'") == 1
+
+
+def superuser_says(statement: str) -> int:
+    """Carry out one statement; how many rows it changed."""
     url = postgres.url(settings.DATA_DIR, "postgres", "keyturn")
     with psycopg.connect(url) as superuser:
-        statement = f"update {table} set {change} where id = '{row_id}'"
-        assert superuser.execute(statement.encode()).rowcount == 1
+        return superuser.execute(statement.encode()).rowcount
