@@ -1,5 +1,9 @@
 """The tests' own house: what every other test relies on."""
 
+import os
+import subprocess
+import sys
+
 from django.db import connection, connections, transaction
 
 
@@ -39,3 +43,21 @@ def test_sessions_give_up_rather_than_wait() -> None:
             "select " + ", ".join(f"current_setting('{name}')" for name in names)
         )
         assert cursor.fetchone() == ("2s", "5s", "10s", "read committed", "UTC")
+
+
+def test_starting_services_loads_no_settings() -> None:
+    """They hold passwords that are made while the services start."""
+    script = (
+        "import os; from config import embedded; from django.conf import settings;"
+        "print(settings.configured, os.environ.get('DJANGO_SETTINGS_MODULE'))"
+    )
+    environment = os.environ.copy()
+    del environment["DJANGO_SETTINGS_MODULE"]
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["False", "None"]
