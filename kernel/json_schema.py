@@ -197,9 +197,7 @@ def _sentence(error: ValidationError | SchemaError) -> str:
             return f"Missing: {_short(missing)}."
         case "additionalProperties" | "unevaluatedProperties" if wanted is False:
             known = error.schema.get("properties", {})  # type: ignore[union-attr]
-            return (
-                f"Not known: {_short([n for n in instance if n not in known])}."
-            )
+            return f"Not known: {_short([n for n in instance if n not in known])}."
         case _:
             return f"Must satisfy {keyword}: {_short(wanted)}."
 

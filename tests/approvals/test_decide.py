@@ -212,7 +212,8 @@ def test_policy_can_refuse_or_let_through_at_once(stage: Stage) -> None:
     never = stage.ask(arguments={**ARGUMENTS, "payee": "Mallory"})
     assert (small.state, never.state) == ("approved", "rejected")
     decisions, grants = in_database(stage, small)
-    assert decisions[0].member_id is None and len(grants) == 1
+    assert decisions[0].member_id is None
+    assert len(grants) == 1
 
 
 def test_revoking_is_legal_until_it_is_used(stage: Stage) -> None:
