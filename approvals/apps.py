@@ -6,9 +6,11 @@ class ApprovalsConfig(AppConfig):
     label = "approvals"
 
     def ready(self) -> None:
-        """Tell a run, which cannot look upwards, what is asked about it."""
-        # Models can be imported only now.
-        from approvals.queries import open_request_ids  # noqa: PLC0415
+        """Tell the runs below what of theirs is open here, and how it is closed."""
+        # Apps load their models first; these imports need them.
+        from approvals.queries import open_requests  # noqa: PLC0415
+        from approvals.services.ending_runs import close_questions  # noqa: PLC0415
         from sessions.hooks import hooks  # noqa: PLC0415
 
-        hooks.open_requests = open_request_ids
+        hooks.open_requests = open_requests
+        hooks.closing = close_questions

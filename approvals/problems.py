@@ -42,6 +42,9 @@ TOOL_CALL_REPEATED = declare(
 RUN_NOT_RUNNING = declare(
     "run_not_running", status=409, title="The run cannot pause now"
 )
+EFFECT_IN_FLIGHT = declare(
+    "effect_in_flight", status=409, title="What an action came to is not known yet"
+)
 TOO_LATE = declare("too_late", status=409, title="Too late: executed")
 NOT_APPROVED = declare("not_approved", status=409, title="This is not approved")
 NOT_REVISABLE = declare(

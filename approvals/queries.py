@@ -25,6 +25,12 @@ UNRESOLVED: Final = (
     Request.State.APPROVED,
 )
 
+UNRESOLVED: Final = (
+    Request.State.PENDING,
+    Request.State.CHANGES_REQUESTED,
+    Request.State.APPROVED,
+)
+
 
 def statements() -> list[Statement]:
     """Every policy in force, in a stable order."""
@@ -73,6 +79,15 @@ def live_grant(request_id: UUID) -> Grant | None:
     """The request's live grant, locked."""
     rows = Grant.objects.select_for_update(no_key=True)
     return rows.filter(request_id=request_id, state=Grant.State.LIVE).first()
+
+
+def open_requests(runs: Collection[UUID]) -> dict[UUID, list[UUID]]:
+    """By run, its questions that nobody has answered or acted upon yet."""
+    found: dict[UUID, list[UUID]] = {}
+    unresolved = Request.objects.filter(run_id__in=runs, state__in=UNRESOLVED)
+    for run_id, request_id in unresolved.order_by("id").values_list("run_id", "id"):
+        found.setdefault(run_id, []).append(request_id)
+    return found
 
 
 def queue_for(slug: str | None) -> Queue:

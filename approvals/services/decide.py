@@ -11,7 +11,7 @@ from approvals.separation import people_for
 from approvals.services.case import Answer, Case, open_case, record_decision
 from approvals.services.editing import edit
 from approvals.services.ending import end_request, expire
-from approvals.services.granting import grant, move_request
+from approvals.services.granting import grant, move_request, owe_when_ready
 from approvals.services.judging import judge_answer
 from kernel.canonical import digest
 from kernel.json_schema import check_value
@@ -55,6 +55,7 @@ def _decide(
         return EXPIRED("It expired before this answer arrived. Nothing was sent.")
     judge_answer(case, answer)
     ANSWERS[answer.verdict](case, answer)
+    owe_when_ready(verb, case.request.pause_id, case.now)
     verb.changed(case.request.id, case.request.run_id, case.request.queue_id)
     return case.request
 

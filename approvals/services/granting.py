@@ -22,7 +22,11 @@ UNDECIDED: Final = (Request.State.PENDING, Request.State.CHANGES_REQUESTED)
 def grant(
     verb: Verb, request: Request, revision: Revision, envelope: Envelope, now: datetime
 ) -> Grant:
-    """The revision is satisfied: one live grant, one job, the request approved."""
+    """The revision is satisfied: the request is approved, under one live grant.
+
+    What it owes is left to `owe_when_ready`, once all that is to be asked or decided
+    in this verb is.
+    """
     move_request(request, Request.State.APPROVED, decided_at=now, due_at=None)
     made = _issue(request, revision, envelope.obligation, now)
     verb.record(
@@ -36,7 +40,6 @@ def grant(
             "expires_at": made.expires_at.isoformat(),
         },
     )
-    owe_when_ready(verb, request.pause_id, now)
     verb.changed(request.id, request.run_id)
     return made
 

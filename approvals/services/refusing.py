@@ -6,7 +6,12 @@ from approvals.checks import Matter, Verification
 from approvals.models import Grant, Request, VerificationReport
 from approvals.services.asking import add_revision, apply_verdict, judge
 from approvals.services.ending import dismiss_decisions, end_request
-from approvals.services.granting import SYSTEM, end_grant, end_jobs
+from approvals.services.granting import (
+    SYSTEM,
+    end_grant,
+    end_jobs,
+    owe_when_ready,
+)
 from approvals.services.scene import scene_of
 from kernel.outcome import Refused
 from sessions.models import Run
@@ -81,6 +86,7 @@ def _reopen(verb: Verb, matter: Matter, refused: Refused) -> None:
     )
     Request.objects.filter(id=matter.request.id).update(resolution=refused.reason)
     apply_verdict(verb, matter.request, revision, matter.now)
+    owe_when_ready(verb, matter.pause.id, matter.now)
 
 
 def _stop(verb: Verb, matter: Matter, refused: Refused) -> None:

@@ -10,7 +10,7 @@ from approvals.queries import current_revision, live_grant
 from approvals.services.asking import check_arguments
 from approvals.services.editing import revise_in
 from approvals.services.ending import dismiss_decisions, end_request, expire
-from approvals.services.granting import end_grant, end_jobs
+from approvals.services.granting import end_grant, end_jobs, owe_when_ready
 from approvals.services.scene import lock_scene_of, scene_of
 from approvals.states import OPEN
 from checkpoints.models import Tool
@@ -67,6 +67,7 @@ def _revise(
         author=principal.actor,
         reason="",
     )
+    owe_when_ready(verb, request.pause_id, now)
     return request
 
 

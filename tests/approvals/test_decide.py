@@ -11,6 +11,8 @@ from approvals.services.revise import revise, withdraw
 from approvals.services.revoke import revoke
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
+from sessions.hooks import hooks
+from sessions.services.runs import cancel_run
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 
 V = Decision.Verdict
@@ -245,6 +247,40 @@ def test_jobs_wait_for_every_question_of_the_pause(stage: Stage) -> None:
     assert jobs() == 0
     stage.answer(second, verdict=V.REJECT, reason="No.")
     assert jobs() == 2
+
+
+def test_what_policy_lets_through_waits_for_the_rest_of_the_pause(
+    stage: Stage,
+) -> None:
+    stage.policy("small", verdict="allow", selector="arguments.amount == '1.00'")
+    let_through, asked = stage.ask_all(
+        [{"arguments": {**ARGUMENTS, "amount": "1.00"}}, {}]
+    )
+    assert let_through.state == Request.State.APPROVED
+    with tenant_transaction(stage.tenant_id):
+        assert not ResumeJob.objects.exists()
+    stage.answer(asked)
+    with tenant_transaction(stage.tenant_id):
+        assert ResumeJob.objects.count() == 2
+
+
+def test_a_run_that_ends_takes_its_questions_back(stage: Stage) -> None:
+    run = stage.run()
+    open_one, approved = stage.ask_all(
+        [{}, {"arguments": {**ARGUMENTS, "amount": "2.00"}}], run
+    )
+    stage.answer(approved)
+    cancel_run(
+        who=stage.house.robot.principal,
+        run_id=run.id,
+        fence=run.fence,
+        reason="Not needed.",
+        closing=hooks.closing,
+    )
+    assert stage.fresh(open_one).state == Request.State.CANCELLED
+    assert stage.fresh(approved).state == Request.State.CANCELLED
+    assert in_database(stage, approved)[1][0].state == Grant.State.REVOKED
+    assert stage.fresh(run).state == "cancelled"
 
 
 def test_a_pause_is_all_or_nothing(stage: Stage) -> None:
