@@ -12,16 +12,21 @@ from uuid import UUID
 
 from audit.append import Actor
 from checkpoints.definition import Terms
+from checkpoints.evidence import (
+    Statement,
+    keep_also,
+    keep_told,
+    statement,
+    statement_digest,
+)
 from checkpoints.models import Attempt, Effect, Tool
 from checkpoints.queries import attempt_of
-from kernel.canonical import canonical_bytes
 from kernel.clock import ClockTimestamp, database_now
 from kernel.outcome import Outcome, Passed, Refused
 from kernel.problems import declare
 from kernel.update import update_exactly_one
 from sessions.models import Run
 from sessions.queries import found, locked
-from sessions.redaction import redacted
 from sessions.runs import STALE_WRITER
 from tenants.verbs import Verb
 
@@ -37,13 +42,6 @@ ACTED_ALREADY: Final = declare(
 NOT_PROVED: Final = declare(
     "not_proved", status=409, title="This cannot be concluded about the effect now"
 )
-EVIDENCE_TOO_LARGE: Final = declare(
-    "evidence_too_large", status=422, title="The evidence is too large"
-)
-
-MAX_EVIDENCE: Final = 16 * 1024  # bytes of canonical JSON
-MAX_LATE: Final = 20  # further reports kept with an attempt
-
 State = Effect.State
 MOVES: Final[Mapping[str, frozenset[str]]] = {
     State.INTENDED: frozenset({State.STARTED}),
@@ -129,12 +127,13 @@ def record_outcome(
         raise ATTEMPT_UNKNOWN()
     if told.fence != fence:
         raise STALE_WRITER("The attempt was made under another fence.")
-    clean = clean_evidence(evidence)
+    said = statement(outcome, external_id, evidence, actor)
     if _is_first_word(effect, told):
-        _end_attempt(told, outcome, clean)
-        _move(verb, effect, outcome, external_id=external_id, actor=actor)
+        keep_told(told, said, outcome=outcome, ended_at=ClockTimestamp())
+        _move(verb, effect, told, said, actor)
     elif not _is_repeated(effect, told, outcome, external_id):
-        _keep_late(verb, effect, told, outcome, external_id, clean, actor)
+        keep_also(told, "late", said)
+        _record(verb, "effect.evidence", actor, effect, _entry(told, said))
     return effect
 
 
@@ -159,14 +158,11 @@ def settle_effect(
         raise OUTCOME_CONFLICT(f"It is {effect.state}.")
     if outcome == State.ABSENT:
         _require(absence_proved(effect, asked=asked))
-    _move(
-        verb,
-        effect,
-        outcome,
-        external_id=external_id,
-        evidence=clean_evidence(evidence),
-        actor=actor,
-    )
+    attempt = attempt_of(effect, effect.attempt)
+    assert attempt is not None
+    said = statement(outcome, external_id, evidence, actor)
+    keep_also(attempt, "found", said)
+    _move(verb, effect, attempt, said, actor)
     return effect
 
 
@@ -219,17 +215,6 @@ def absence_proved(effect: Effect, *, asked: float | None = None) -> Outcome:
     return Passed()
 
 
-def clean_evidence(evidence: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Bounded, strict and without credentials. Raises `evidence_too_large` (422)."""
-    value = dict(evidence or {})
-    if len(canonical_bytes(value)) > MAX_EVIDENCE:
-        raise EVIDENCE_TOO_LARGE(f"At most {MAX_EVIDENCE} bytes.", "/evidence")
-    clean, kinds = redacted(value)
-    if not isinstance(clean, dict):
-        clean = {"evidence": clean}
-    return {**clean, "redacted": kinds} if kinds else clean
-
-
 def _refuse_second(run: Run, key: bytes) -> None:
     rows = Effect.objects.filter(tenant_id=run.tenant_id, key=key)
     if rows.exclude(state__in=[State.FAILED, State.ABSENT]).exists():
@@ -270,51 +255,33 @@ def _is_repeated(effect: Effect, told: Attempt, outcome: str, external_id: str) 
     return False
 
 
-def _keep_late(
-    verb: Verb,
-    effect: Effect,
-    told: Attempt,
-    outcome: str,
-    external_id: str,
-    evidence: dict[str, Any],
-    actor: Actor,
-) -> None:
-    late = {"outcome": outcome, "external_id": external_id, "evidence": evidence}
-    kept = [*told.evidence.get("late", []), late][-MAX_LATE:]
-    rows = Attempt.objects.filter(tenant_id=told.tenant_id, id=told.id)
-    update_exactly_one(rows, evidence={**told.evidence, "late": kept})
-    _record(verb, "effect.evidence", actor, effect, {"attempt": told.number, **late})
-
-
-def _end_attempt(told: Attempt, outcome: str, evidence: dict[str, Any]) -> None:
-    rows = Attempt.objects.filter(tenant_id=told.tenant_id, id=told.id, outcome="")
-    end = {"outcome": outcome, "evidence": evidence, "ended_at": ClockTimestamp()}
-    update_exactly_one(rows, **end)
-
-
 def _move(
-    verb: Verb,
-    effect: Effect,
-    to: str,
-    *,
-    external_id: str,
-    actor: Actor,
-    evidence: Mapping[str, Any] | None = None,
+    verb: Verb, effect: Effect, attempt: Attempt, said: Statement, actor: Actor
 ) -> None:
-    if to not in MOVES[effect.state]:
-        raise OUTCOME_CONFLICT(f"It is {effect.state}.", state=effect.state)
-    now, came_from = database_now(), effect.state
+    to, came_from = said["outcome"], effect.state
+    if to not in MOVES[came_from]:
+        raise OUTCOME_CONFLICT(f"It is {came_from}.", state=came_from)
+    now = database_now()
     _change(
         effect,
         state=to,
-        external_id=external_id,
+        external_id=said["external_id"],
         # What is unknown is to be looked at at once; a person looks without a clock.
         due_at=now if to == State.UNKNOWN else None,
         ended_at=now if to in ENDED else None,
     )
-    data = {"from": came_from, "attempt": effect.attempt, "external_id": external_id}
-    more = {} if evidence is None else {"evidence": dict(evidence)}
-    _record(verb, f"effect.{to}", actor, effect, {**data, **more})
+    data = {"from": came_from, **_entry(attempt, said)}
+    _record(verb, f"effect.{to}", actor, effect, data)
+
+
+def _entry(attempt: Attempt, said: Statement) -> dict[str, Any]:
+    """What the audit log says of a statement; its evidence may have to be erased."""
+    return {
+        "attempt": attempt.number,
+        "outcome": said["outcome"],
+        "external_id": said["external_id"],
+        "statement": statement_digest(attempt, said).hex(),
+    }
 
 
 def _require(outcome: Outcome) -> None:

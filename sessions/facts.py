@@ -48,6 +48,7 @@ def write_facts(
     """
     require_live(run)
     claims, found = _without_secrets(claims)
+    reason = str(redacted(reason)[0])
     _check(run, claims, stage)
     before, came_from = _standing(run, claims), run.stage
     _advance(run, stage if stage is not None else came_from)
@@ -56,15 +57,14 @@ def write_facts(
         name: _change(claim, before, name) | found.get(name, {})
         for name, claim in claims.items()
     }
-    verb.record(
+    return add_transition(
+        verb,
+        run,
         "run.facts_recorded",
         actor=actor,
-        subject=("run", run.id),
-        data={"version": run.version, "stage": run.stage, "changes": changes},
-    )
-    verb.changed(run.id)
-    return add_transition(
-        run, actor=actor, reason=reason, from_stage=came_from, changes=changes
+        reason=reason,
+        from_stage=came_from,
+        changes=changes,
     )
 
 

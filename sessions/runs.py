@@ -12,11 +12,13 @@ from uuid import UUID
 from django.db.models import Max
 
 from audit.append import Actor
+from kernel.canonical import digest
 from kernel.clock import database_now
 from kernel.problems import declare
 from kernel.update import update_exactly_one
 from sessions.models import Run, Transition
 from sessions.queries import found, locked, transitions_of
+from sessions.redaction import redacted
 from tenants.verbs import Verb
 
 STALE_WRITER: Final = declare(
@@ -111,26 +113,25 @@ def move_run(
     Raises `run_ended` or `wrong_state` (409) where `MOVES` has no such move.
     """
     require_state(run, *(state for state in MOVES if to in MOVES[state]))
-    came_from = run.state
-    change = {"state": to, "reason": reason, **_ending(to, result)}
+    came_from, reason = run.state, str(redacted(reason)[0])
+    change = {"state": to, "reason": reason, **_ending(to, redacted(result)[0])}
     _change(run, state=came_from, to=change)
-    data = {"from": came_from, "reason": reason}
-    verb.record(f"run.{to}", actor=actor, subject=("run", run.id), data=data)
-    verb.changed(run.id)
-    return add_transition(run, actor=actor, reason=reason, from_state=came_from)
+    return add_transition(
+        verb, run, f"run.{to}", actor=actor, reason=reason, from_state=came_from
+    )
 
 
 def add_transition(
-    run: Run, *, actor: Actor, reason: str = "", **before: Any
+    verb: Verb, run: Run, kind: str, *, actor: Actor, reason: str = "", **before: Any
 ) -> Transition:
-    """Record what just changed on a locked run.
+    """Record what just changed on a locked run, in its history and the audit log.
 
     `before` holds `from_state` and `from_stage` where they differ from what the run
-    has now, and `changes` of facts.
+    has now, and `changes` of facts. The log gets the row's digest, not its contents,
+    so that contents can be erased and cannot be changed.
     """
     last = transitions_of(run).aggregate(last=Max("seq"))["last"] or 0
-    change = {"from_state": run.state, "from_stage": run.stage, **before}
-    return Transition.objects.create(
+    transition = Transition(
         tenant_id=run.tenant_id,
         run_id=run.id,
         seq=last + 1,
@@ -140,7 +141,35 @@ def add_transition(
         actor_type=actor.type,
         actor_id=actor.id if isinstance(actor.id, UUID) else None,
         reason=reason,
-        **change,
+        **{"from_state": run.state, "from_stage": run.stage, **before},
+    )
+    transition.save(force_insert=True)
+    data = {"seq": transition.seq, "digest": transition_digest(transition).hex()}
+    verb.record(kind, actor=actor, subject=("run", run.id), data=data)
+    verb.changed(run.id)
+    return transition
+
+
+def transition_digest(transition: Transition) -> bytes:
+    """What the audit log keeps of a transition, 32 bytes.
+
+    The row's id is under it and nowhere else on the chain: once the row is erased,
+    nobody can find its contents by trying.
+    """
+    actor = transition.actor_id
+    return digest(
+        "keyturn/transition/v1",
+        {
+            "id": str(transition.id),
+            "run": str(transition.run_id),
+            "seq": transition.seq,
+            "version": transition.version,
+            "state": [transition.from_state, transition.to_state],
+            "stage": [transition.from_stage, transition.to_stage],
+            "changes": transition.changes,
+            "actor": [transition.actor_type, str(actor) if actor else None],
+            "reason": transition.reason,
+        },
     )
 
 

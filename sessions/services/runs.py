@@ -93,9 +93,8 @@ def begin_run(
         external_id=external_id,
     )
     extend_lease(run, holder=who.key_id, seconds=lease_seconds)
-    add_transition(run, actor=who.actor, from_state="", from_stage="")
-    data = {"session": str(session.id), "workflow": str(kind.id)}
-    verb.record("run.started", actor=who.actor, subject=("run", run.id), data=data)
+    before = {"from_state": "", "from_stage": ""}
+    add_transition(verb, run, "run.started", actor=who.actor, **before)
     return run
 
 

@@ -67,9 +67,9 @@ def begin_session(
     if session.subject != subject:
         raise SUBJECT_DIFFERS()
     if session.id == draft.id:
-        data = {"subject": subject, "external_id": external_id}
+        # Whom it serves is personal, and the log is for ever.
         about = ("session", session.id)
-        verb.record("session.opened", actor=who.actor, subject=about, data=data)
+        verb.record("session.opened", actor=who.actor, subject=about)
     return session
 
 
@@ -137,8 +137,9 @@ def _add(session: Session, items: Sequence[str], run_id: UUID | None) -> list[It
 
 
 def _extent(added: Sequence[Item]) -> dict[str, object]:
+    """Where the items are, and a digest that their ids keep from being guessed."""
     digest = hashlib.sha256()
     for item in added:
-        digest.update(hashlib.sha256(item.raw.encode()).digest())
+        digest.update(item.id.bytes + hashlib.sha256(item.raw.encode()).digest())
     first, last = added[0].position, added[-1].position
     return {"first": first, "last": last, "sha256": digest.hexdigest()}

@@ -15,7 +15,7 @@ from tests.checkpoints.toolserver import ToolServer
 from tests.factories import House, unique
 
 KEY = bytes(range(32))
-ARGUMENTS = {"b": 1.0, "a": ["é", {"z": None}]}
+ARGUMENTS: dict[str, Any] = {"b": 1.0, "a": ["é", {"z": None}]}
 
 
 def tool(house: House, server: ToolServer, habit: str, **terms: Any) -> Tool:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -92,7 +93,7 @@ def test_a_writer_who_has_not_seen_the_head_is_refused(
 
 def test_of_eight_writers_after_one_head_one_wins(who: Principal, run: Run) -> None:
     save(who, run, at(None))
-    acts = [lambda each=each: save(who, run, at(1, b"%d" % each)) for each in range(8)]  # type: ignore[misc]
+    acts = [partial(save, who, run, at(1, b"%d" % each)) for each in range(8)]
     outcomes = together(*acts)
     won = [each for each in outcomes if isinstance(each, Checkpoint)]
     lost = [each.code for each in outcomes if each not in won]  # type: ignore[union-attr]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from audit.models import Entry
 from checkpoints.checks import effects_settled
 from checkpoints.effects import absence_proved, lock_effect, may_try_again
+from checkpoints.evidence import statement_digest
 from checkpoints.models import Effect, Tool
 from kernel.ids import new_id
 from kernel.outcome import Outcome, Passed, Refused
@@ -92,7 +93,8 @@ def test_the_first_word_is_the_outcome(
     now, (attempt,) = stored(effect)
 
     assert (now.state, now.external_id) == (outcome, "CR-771")
-    assert (attempt.outcome, attempt.evidence) == (outcome, {"status": 201})
+    assert attempt.outcome == outcome
+    assert attempt.evidence == {"told": said(who, outcome, "CR-771", status=201)}
     assert (now.ended_at is None) == (outcome == "unknown")
     assert (now.due_at is None) == (outcome != "unknown")
     assert kinds_of(who.tenant_id, effect.id)[-1] == f"effect.{outcome}"
@@ -109,7 +111,7 @@ def test_the_same_word_again_changes_nothing(
         assert told.state == outcome
     now = stored(effect)
     assert now[0].ended_at == before[0].ended_at
-    assert now[1][0].evidence == {"n": 1}
+    assert now[1][0].evidence["told"]["evidence"] == {"n": 1}
     assert kinds_of(who.tenant_id, effect.id) == kinds
 
 
@@ -134,11 +136,48 @@ def test_after_unknown_a_word_is_evidence_and_no_outcome(
     now, (attempt,) = stored(effect)
 
     assert told.state == now.state == "unknown"
-    assert attempt.evidence["code"] == "timeout"
-    assert attempt.evidence["late"] == [
-        {"outcome": late, "external_id": "CR-771", "evidence": {"seen": True}}
-    ]
+    assert attempt.evidence == {
+        "told": said(who, "unknown", code="timeout"),
+        "late": [said(who, late, "CR-771", seen=True)],
+    }
     assert kinds_of(who.tenant_id, effect.id)[-1] == "effect.evidence"
+
+
+def said(
+    who: Principal, outcome: str, external_id: str = "", **evidence: Any
+) -> dict[str, Any]:
+    by = {"type": "agent", "id": str(who.agent_id)}
+    told = {"outcome": outcome, "external_id": external_id, "evidence": evidence}
+    return {**told, "by": by}
+
+
+def test_what_is_said_cannot_pass_for_what_we_keep(
+    who: Principal, effect: Effect
+) -> None:
+    forged = {"late": "x", "found": [{"outcome": "confirmed"}], "told": {}}
+    report(who, effect, "unknown", evidence=forged)
+    report(who, effect, "failed")
+    age(effect, seconds=1)
+    settle(who, effect, "absent")
+    _, (attempt,) = stored(effect)
+    assert attempt.evidence["told"]["evidence"] == forged
+    assert [len(attempt.evidence[kind]) for kind in ("late", "found")] == [1, 1]
+
+
+def test_the_log_holds_a_digest_of_what_was_said_and_not_its_words(
+    who: Principal, effect: Effect
+) -> None:
+    report(who, effect, "unknown", evidence={"seen_by": "Maren Lindqvist"})
+    settle(who, effect, "confirmed", evidence={"seen_by": "Maren Lindqvist"})
+    _, (attempt,) = stored(effect)
+    with tenant_transaction(who.tenant_id):
+        entries = list(Entry.objects.filter(subject_id=effect.id).order_by("seq"))
+    _, told, found = entries
+    statements = (attempt.evidence["told"], *attempt.evidence["found"])
+    for entry, kept in zip((told, found), statements, strict=True):
+        assert entry.data["statement"] == statement_digest(attempt, kept).hex()
+        assert b"Maren" not in bytes(entry.body)
+        assert str(attempt.id).encode() not in bytes(entry.body)
 
 
 def test_late_words_are_bounded(who: Principal, effect: Effect) -> None:
@@ -147,7 +186,7 @@ def test_late_words_are_bounded(who: Principal, effect: Effect) -> None:
         report(who, effect, "confirmed", f"CR-{number}")
     _, (attempt,) = stored(effect)
     kept = [one["external_id"] for one in attempt.evidence["late"]]
-    assert kept == [f"CR-{number}" for number in range(3, 23)]
+    assert kept == [f"CR-{number}" for number in (*range(19), 22)]
 
 
 def test_a_word_against_what_was_found_out_is_a_conflict(
@@ -199,10 +238,10 @@ def test_evidence_is_bounded_and_holds_no_credentials(
     key = "AKIA" + "A2B3C4D5E6F7G2H3"
     report(who, effect, "confirmed", evidence={"body": f"key={key}"})
     _, (attempt,) = stored(effect)
-    assert attempt.evidence == {
-        "body": "[redacted: AWS access key]",
-        "redacted": ["AWS access key"],
+    assert attempt.evidence["told"]["evidence"] == {
+        "body": "[redacted: AWS access key]"
     }
+    assert attempt.evidence["told"]["redacted"] == ["AWS access key"]
     with tenant_transaction(who.tenant_id):
         bodies = Entry.objects.filter(tenant_id=who.tenant_id)
         assert not [one for one in bodies if key.encode() in bytes(one.body)]
@@ -271,9 +310,6 @@ def test_what_is_unknown_is_found_out_or_resolved_by_a_person(
     now, _ = stored(effect)
     assert (now.state, now.external_id, now.due_at) == (end, "CR-771", None)
     assert now.ended_at is not None
-    with tenant_transaction(who.tenant_id):
-        entry = Entry.objects.get(subject_id=effect.id, kind=f"effect.{end}")
-    assert entry.data["evidence"] == {"why": "asked the tool"}
 
 
 def test_only_what_is_unknown_is_settled(who: Principal, effect: Effect) -> None:

@@ -39,7 +39,7 @@ DEFINITION: dict[str, Any] = {
 
 
 def register(house: House, by: Any = None, **change: Any) -> Tool:
-    fields = {"name": "erp.correct", "mode": "managed", "risk": "high"}
+    fields: dict[str, Any] = {"name": "erp.correct", "mode": "managed", "risk": "high"}
     fields |= {"definition": DEFINITION, **change}
     return register_tool(tenant_id=house.id, by=by or house.alice.id, **fields)
 

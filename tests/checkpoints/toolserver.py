@@ -53,10 +53,11 @@ def _handler(server: ToolServer) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             server.requests.append(("GET", self.path, dict(self.headers), b""))
             habit, _, argument = self.path.strip("/").partition("/")
-            if habit != "status":
-                return getattr(self, f"habit_{habit}")(argument)
-            known = server.acted.get(argument)
-            self.answer(200 if known else 404, known or {})
+            if habit == "status":
+                known = server.acted.get(argument)
+                self.answer(200 if known else 404, known or {})
+            else:
+                getattr(self, f"habit_{habit}")(argument)
 
         def act(self) -> dict[str, Any]:
             key = self.headers["Idempotency-Key"]

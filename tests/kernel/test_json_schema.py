@@ -96,7 +96,9 @@ def test_properties_may_have_the_names_of_keywords() -> None:
 
 
 def test_a_declared_dialect_changes_nothing() -> None:
-    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    dialect: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema"
+    }
     check_schema({**dialect, **INVOICE})
     evil = {**dialect, "$defs": {"p": {"pattern": "^(a+)+$"}}, "$ref": "#/$defs/p"}
     check_schema(evil)
@@ -139,7 +141,7 @@ def test_a_reference_that_leads_nowhere_is_the_schemas_fault() -> None:
 
 
 def test_a_recursive_schema_serves_values_of_reasonable_depth() -> None:
-    tree = {
+    tree: dict[str, Any] = {
         "type": "object",
         "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}},
         "additionalProperties": False,

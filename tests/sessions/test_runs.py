@@ -222,6 +222,18 @@ def test_ending_keeps_the_result_and_gives_up_the_lease(
     assert kinds_of(who.tenant_id, run.id) == ["run.started", "run.completed"]
 
 
+def test_a_credential_in_a_result_or_reason_is_never_stored(
+    who: Principal, session: Session
+) -> None:
+    key = "AKIA" + "A2B3C4D5E6F7G2H3"
+    first, _ = start_run(who=who, session_id=session.id)
+    complete_run(who=who, run_id=first.id, fence=1, result={"used": [key]})
+    assert now_of(first).result == {"used": ["[redacted: AWS access key]"]}
+    second, _ = start_run(who=who, session_id=session.id)
+    fail_run(who=who, run_id=second.id, fence=1, reason=f"{key} was refused")
+    assert now_of(second).reason == "[redacted: AWS access key]"
+
+
 def test_a_paused_run_ends_only_together_with_what_it_asked(
     who: Principal, run: Run
 ) -> None:
