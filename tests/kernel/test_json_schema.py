@@ -90,7 +90,8 @@ def test_a_schema_that_could_fetch_or_stall_is_refused(
 
 def test_properties_may_have_the_names_of_keywords() -> None:
     names = ("pattern", "$ref", "$schema", "required")
-    schema = {"type": "object", "properties": dict.fromkeys(names, AMOUNT)}
+    schema: dict[str, Any] = {"type": "object"}
+    schema["properties"] = dict.fromkeys(names, AMOUNT)
     check_schema(schema)
     assert place(schema, {"pattern": "x"}) == "/arguments/pattern"
 
