@@ -25,12 +25,6 @@ UNRESOLVED: Final = (
     Request.State.APPROVED,
 )
 
-UNRESOLVED: Final = (
-    Request.State.PENDING,
-    Request.State.CHANGES_REQUESTED,
-    Request.State.APPROVED,
-)
-
 
 def statements() -> list[Statement]:
     """Every policy in force, in a stable order."""
@@ -94,12 +88,3 @@ def queue_for(slug: str | None) -> Queue:
     """The queue by slug; an unknown or missing one falls to the tenant's default."""
     named = Queue.objects.filter(slug=slug).first() if slug else None
     return named or Queue.objects.get(default=True)
-
-
-def open_request_ids(run_ids: Collection[UUID]) -> dict[UUID, list[UUID]]:
-    """Of these runs, the requests that are not resolved, in the order of asking."""
-    rows = Request.objects.filter(run_id__in=run_ids, state__in=UNRESOLVED)
-    found: dict[UUID, list[UUID]] = {}
-    for run_id, request_id in rows.order_by("id").values_list("run_id", "id"):
-        found.setdefault(run_id, []).append(request_id)
-    return found
