@@ -6,6 +6,7 @@ of this installation gets one and the same answer, whatever is wrong with it.
 """
 
 import hmac
+import time
 from typing import Any, Final
 from uuid import UUID
 
@@ -74,11 +75,12 @@ def authenticate_key(header: str | None) -> Principal:
 def person_of(request: HttpRequest, user: User, membership: Membership) -> Person:
     """The member behind a browser session, and how they proved who they are."""
     records = get_authentication_records(request, user)
+    newest = max((each["at"] for each in records), default=None)
     return Person(
         tenant_id=membership.tenant_id,
         member_id=membership.member_id,
         user_id=membership.user_id,
-        authenticated_at=max((each["at"] for each in records), default=None),
+        authenticated_ago=None if newest is None else time.time() - newest,
         methods=tuple(each["method"] for each in records),
     )
 

@@ -25,13 +25,15 @@ class Principal:
 class Person:
     """A member of one tenant, signed in through a browser session.
 
-    `authenticated_at` (Unix seconds) and `methods` say how they proved who they are.
+    `authenticated_ago` (seconds) and `methods` say how they proved who they are. An
+    age and no time, because it is measured with one process's clock, which is never
+    compared with another's.
     """
 
     tenant_id: UUID
     member_id: UUID
     user_id: UUID
-    authenticated_at: float | None = None
+    authenticated_ago: float | None = None
     methods: tuple[str, ...] = ()
 
     @property

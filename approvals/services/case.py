@@ -80,7 +80,7 @@ def record_decision(case: Case, answer: Answer) -> Decision:
             response=answer.response,
             waived_solo=case.member.id in case.standing.waived,
             authentication={
-                "at": case.person.authenticated_at,
+                "at": _authenticated_at(case),
                 "methods": list(case.person.methods),
             },
         )
@@ -97,3 +97,9 @@ def record_decision(case: Case, answer: Answer) -> Decision:
         },
     )
     return decision
+
+
+def _authenticated_at(case: Case) -> float | None:
+    """When they last proved who they are, by the database's clock (Unix seconds)."""
+    ago = case.person.authenticated_ago
+    return None if ago is None else case.now.timestamp() - ago

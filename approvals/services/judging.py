@@ -67,5 +67,5 @@ def _check_demands(case: Case, answer: Answer) -> None:
 
 
 def _signed_in_within(case: Case, seconds: int) -> bool:
-    signed_in = case.person.authenticated_at
-    return signed_in is not None and case.now.timestamp() - signed_in <= seconds
+    ago = case.person.authenticated_ago
+    return ago is not None and ago <= seconds

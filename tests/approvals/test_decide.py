@@ -1,12 +1,15 @@
 """One person answers one revision: rights, races, deadlines, edits, answers."""
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.db import connections
 
 from approvals.models import Decision, Grant, Request, ResumeJob
+from approvals.services.case import Answer
+from approvals.services.decide import decide
 from approvals.services.revise import revise, withdraw
 from approvals.services.revoke import revoke
 from kernel.problems import Problem
@@ -299,3 +302,21 @@ def test_a_credential_in_arguments_is_refused_with_its_place(stage: Stage) -> No
         stage.ask(arguments={**ARGUMENTS, "payee": f"key {secret}"})
     assert problem.value.pointer == "/requests/0/arguments/payee"
     assert secret not in str(problem.value)
+
+
+@pytest.mark.parametrize(("ago", "fresh"), [(None, False), (30.0, True), (90.0, False)])
+def test_a_policy_may_ask_for_a_fresh_sign_in(
+    stage: Stage, ago: float | None, fresh: bool
+) -> None:
+    stage.policy(reauthentication=60)
+    request = stage.ask()
+    person = replace(stage.bob.person, authenticated_ago=ago)
+    answer = Answer(verdict=V.APPROVE, digest=stage.digest(request))
+    if not fresh:
+        with refused("reauthentication_needed"):
+            decide(person, request_id=request.id, answer=answer)
+        return
+    decide(person, request_id=request.id, answer=answer)
+    decision = in_database(stage, request)[0][0]
+    at = decision.authentication["at"]
+    assert decision.created_at.timestamp() - at == pytest.approx(ago, abs=5)

@@ -302,7 +302,7 @@ def test_a_sign_in_says_how_and_when() -> None:
     @member_page
     def look(request: MemberRequest) -> HttpResponse:
         assert request.person.methods == ("password",)
-        assert request.person.authenticated_at is not None
+        assert request.person.authenticated_ago is not None
         return HttpResponse()
 
     assert look(request, slug=tenant.slug).status_code == 200
