@@ -79,7 +79,7 @@ def _follow(
     if proved.state in PROVED:
         return _found(verb, claimed, run, effect, proved)
     if effect.state == Effect.State.UNKNOWN:
-        settled = absence_proved(effect)
+        settled = absence_proved(effect, asked=proved.asked)
         if isinstance(settled, Refused):
             retry(verb, claimed, run, settled.code)
             return settled.code
@@ -130,6 +130,7 @@ def _absent(verb: Verb, effect: Effect, proved: ToolStatus) -> Effect:
         effect.id,
         outcome=Effect.State.ABSENT,
         evidence=proved.evidence,
+        asked=proved.asked,
         actor=SYSTEM,
     )
 
