@@ -34,6 +34,8 @@ def unsafe_settings() -> list[str]:
         found.append("DJANGO_DEBUG is on while DATABASE_URL names a real database")
     if not env.text("DJANGO_SECRET_KEY"):
         found.append("DJANGO_SECRET_KEY is missing")
+    if settings.TEST_BARRIERS:
+        found.append("KEYTURN_TEST_BARRIERS is set while DATABASE_URL names a database")
     return found
 
 

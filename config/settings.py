@@ -164,6 +164,11 @@ CELERY_BEAT_SCHEDULE = {
     for task, seconds in {"approvals.sweep": 2, "approvals.anchor": 60}.items()
 }
 
+# How long a worker that says nothing keeps the job that it was given, in seconds.
+CLAIM_SECONDS = env.number("KEYTURN_CLAIM_SECONDS", 15)
+# A folder in which tests hold workers at named places; boot refuses it elsewhere.
+TEST_BARRIERS = env.text("KEYTURN_TEST_BARRIERS")
+
 # -- Signing in -----------------------------------------------------------------------
 
 AUTH_USER_MODEL = "tenants.User"

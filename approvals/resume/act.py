@@ -10,6 +10,7 @@ from typing import Final
 
 from approvals.checks import verify
 from approvals.models import Request
+from approvals.resume.barriers import CONSUME, INTENT, RESTORE, reach
 from approvals.resume.job import Claimed, finish, hold, retry
 from approvals.resume.recover import recover
 from approvals.resume.send import Sending, send_and_settle
@@ -31,6 +32,7 @@ def act(claimed: Claimed) -> str:
     began = time.monotonic()
     step = perform(claimed.tenant_id, lambda verb: _verify(verb, claimed))
     if isinstance(step, Started):
+        reach(INTENT)
         return send_and_settle(claimed, _sending(step, began))
     if isinstance(step, Effect):
         return recover(claimed, step)
@@ -42,6 +44,7 @@ def _verify(verb: Verb, claimed: Claimed) -> Started | Effect | str:
     request = lock_scene_of(claimed.request_id)
     run = lock_run(claimed.run_id)
     hold(claimed)
+    reach(RESTORE)
     started = Effect.objects.filter(request=claimed.request_id).last()
     if started is not None and started.grant == claimed.grant_id:
         return started
@@ -54,6 +57,7 @@ def _verify(verb: Verb, claimed: Claimed) -> Started | Effect | str:
     outcome = consume(verb, request, run, door="act", writer=writer)
     if isinstance(outcome, Declined):
         return _after_decline(verb, claimed, run, outcome)
+    reach(CONSUME)
     return outcome
 
 

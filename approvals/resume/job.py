@@ -1,10 +1,12 @@
 """Claiming a job, and saying what became of it."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from random import uniform
 from typing import Final
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection
 from django.db.models import F, Q, QuerySet
 
@@ -18,7 +20,6 @@ from sessions.runs import release_lease
 from tenants.verbs import Gate, Verb, perform
 
 State = ResumeJob.State
-CLAIM: Final = timedelta(seconds=60)
 MOST_ATTEMPTS: Final = 60
 LONGEST_PAUSE: Final = 60  # seconds between tries
 
@@ -34,6 +35,11 @@ class Claimed:
     grant_id: UUID | None
     kind: str
     claim: UUID
+
+
+def claim_lasts() -> timedelta:
+    """How long a worker that says nothing keeps its job."""
+    return timedelta(seconds=settings.CLAIM_SECONDS)
 
 
 def tenant_of(job_id: UUID) -> UUID | None:
@@ -59,7 +65,7 @@ def _claim(verb: Verb, job_id: UUID) -> Claimed | None:
         state=State.CLAIMED,
         claim=mine,
         attempts=F("attempts") + 1,
-        due_at=database_now() + CLAIM,
+        due_at=database_now() + claim_lasts(),
     )
     if not taken:
         return None
@@ -86,6 +92,11 @@ def hold(claimed: Claimed) -> ResumeJob:
     return job
 
 
+def extend(claimed: Claimed) -> bool:
+    """Keep the job for as long again from now; whether it is still ours."""
+    return bool(_mine(claimed).update(due_at=database_now() + claim_lasts()))
+
+
 def finish(claimed: Claimed, run: Run, code: str) -> None:
     """The job is done, and the run nobody's. Raises `LostRace` if it is not ours."""
     if run.lease_holder == claimed.claim:
@@ -99,8 +110,13 @@ def finish(claimed: Claimed, run: Run, code: str) -> None:
     )
 
 
-def retry(verb: Verb, claimed: Claimed, run: Run, code: str) -> None:
-    """Look again later; when that has been enough, a person must look instead."""
+def retry(
+    verb: Verb, claimed: Claimed, run: Run, code: str, *, by: datetime | None = None
+) -> None:
+    """Look again later; when that has been enough, a person must look instead.
+
+    At the latest at `by`, if something is known to be decided then.
+    """
     job = _mine(claimed).first()
     if job is None:
         return
@@ -110,9 +126,16 @@ def retry(verb: Verb, claimed: Claimed, run: Run, code: str) -> None:
         )
         need_attention(verb, run, f"Given up after {job.attempts} tries: {code}.")
         return
-    pause = min(2 ** min(job.attempts - 1, 10), LONGEST_PAUSE)
-    due_at = database_now() + timedelta(seconds=pause)
+    due_at = database_now() + _pause(job.attempts)
+    if by is not None:
+        due_at = min(due_at, by)
     _mine(claimed).update(state=State.RETRY, code=code, due_at=due_at)
+
+
+def _pause(attempts: int) -> timedelta:
+    """Twice as long each time, and not all at the same moment."""
+    longest = min(2.0 ** min(attempts - 1, 10), LONGEST_PAUSE)
+    return timedelta(seconds=uniform(0.75, 1.0) * longest)  # noqa: S311 - no secret
 
 
 def _mine(claimed: Claimed) -> QuerySet[ResumeJob]:

@@ -6,6 +6,7 @@ if the tool honours keys. Else a person must find out.
 """
 
 import time
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from approvals.services.consume import SEND_WITHIN
 from approvals.services.granting import SYSTEM
 from approvals.services.refusing import need_attention
 from approvals.services.scene import lock_scene_of
+from checkpoints.definition import Terms
 from checkpoints.effects import (
     absence_proved,
     lock_effect,
@@ -33,7 +35,7 @@ from kernel.outcome import Passed, Refused
 from kernel.scope import tenant_transaction
 from kernel.strict_json import parse
 from sessions.models import Run
-from sessions.runs import lock_run, release_lease, take_lease
+from sessions.runs import extend_lease, lock_run, release_lease, take_lease
 from tenants.models import Agent, Tenant
 from tenants.verbs import Verb, perform
 
@@ -64,6 +66,7 @@ def _ask(claimed: Claimed, effect: Effect) -> ToolStatus:
 def _ended(claimed: Claimed, effect: Effect) -> str:
     """Somebody recorded it; only the job was left open."""
     run = lock_run(claimed.run_id)
+    _inherit(run, effect, claimed)
     finish(claimed, run, effect.state)
     return effect.state
 
@@ -75,14 +78,17 @@ def _follow(
     request = lock_scene_of(claimed.request_id)
     run = lock_run(claimed.run_id)
     hold(claimed)
+    lost = lock_effect(effect_id).state == Effect.State.STARTED
     effect = _doubted(verb, effect_id)
+    _inherit(run, effect, claimed)
     if proved.state in PROVED:
         return _found(verb, claimed, run, effect, proved)
-    if effect.state == Effect.State.UNKNOWN:
+    # Of a tool that honours keys it need not be known whether a lost worker had sent.
+    safe = lost and Terms.of(effect.tool).resend
+    if effect.state == Effect.State.UNKNOWN and not safe:
         settled = absence_proved(effect, asked=proved.asked)
         if isinstance(settled, Refused):
-            retry(verb, claimed, run, settled.code)
-            return settled.code
+            return _look_again(verb, claimed, run, settled)
         if proved.state == "absent":
             effect = _absent(verb, effect, proved)
     if isinstance(may_try_again(effect), Passed) and _still_allowed(request, effect):
@@ -105,6 +111,19 @@ def _doubted(verb: Verb, effect_id: UUID) -> Effect:
         evidence={"why": "the worker was lost"},
         actor=SYSTEM,
     )
+
+
+def _inherit(run: Run, effect: Effect, claimed: Claimed) -> None:
+    """The lease that the lost worker took is ours now, and ends with our job."""
+    attempt = Attempt.objects.get(effect=effect, number=effect.attempt)
+    if run.lease_holder is not None and run.fence == attempt.fence:
+        extend_lease(run, holder=claimed.claim, seconds=LEASE)
+
+
+def _look_again(verb: Verb, claimed: Claimed, run: Run, settled: Refused) -> str:
+    by = datetime.fromisoformat(settled.detail["settled_at"])
+    retry(verb, claimed, run, settled.code, by=by)
+    return settled.code
 
 
 def _found(
@@ -164,9 +183,8 @@ def _conclude(verb: Verb, claimed: Claimed, run: Run, effect: Effect) -> str:
 
 def _again(verb: Verb, claimed: Claimed, run: Run, effect: Effect) -> Sending:
     """A further numbered attempt under the same key and a newer fence."""
-    if run.lease_holder != claimed.claim:
-        release_lease(run)
-        take_lease(verb, run, holder=claimed.claim, seconds=LEASE, actor=SYSTEM)
+    release_lease(run)
+    take_lease(verb, run, holder=claimed.claim, seconds=LEASE, actor=SYSTEM)
     send_before = database_now() + SEND_WITHIN
     effect, attempt = next_attempt(
         verb, effect.id, fence=run.fence, send_before=send_before, actor=SYSTEM

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from approvals.resume.barriers import COMMIT, OUTCOME, SEND, reach
 from approvals.resume.job import Claimed, finish, hold, retry
 from approvals.services.closing import ENDED, close_step
 from approvals.services.granting import SYSTEM
@@ -32,6 +33,7 @@ class Sending:
 
 def send_and_settle(claimed: Claimed, sending: Sending) -> str:
     """Send unless the deadline has passed, then record the outcome."""
+    reach(SEND)
     outcome = call(
         sending.tool,
         key=sending.key,
@@ -42,6 +44,7 @@ def send_and_settle(claimed: Claimed, sending: Sending) -> str:
         arguments=sending.arguments,
         start_by=sending.deadline,
     )
+    reach(OUTCOME)
     return settle_job(claimed, sending, outcome)
 
 
@@ -72,6 +75,7 @@ def _settle(
         return effect.state
     finish(claimed, run, effect.state)
     close_step(verb, run, effect)
+    reach(COMMIT)
     return effect.state
 
 

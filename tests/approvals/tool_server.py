@@ -17,6 +17,10 @@ class Tool:
     received: list[dict[str, str]] = field(default_factory=list)
     done: dict[str, str] = field(default_factory=dict)  # key → external id
     behaviour: str = "confirm"  # refuse, error, commit_then_drop, drop
+    answering: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.answering.set()
 
 
 class ToolServer:
@@ -58,6 +62,7 @@ def _handler(find: Callable[[str], Tool]) -> type[BaseHTTPRequestHandler]:
             tool.received.append(dict(self.headers))
             if tool.behaviour in {"confirm", "commit_then_drop"}:
                 tool.done.setdefault(key, f"EX-{len(tool.done) + 1}")
+            tool.answering.wait(timeout=30)
             if tool.behaviour in {"drop", "commit_then_drop"}:
                 self.connection.close()
                 return

@@ -159,6 +159,7 @@ DOORS = {
     [
         *((door, {}, "DJANGO_SECRET_KEY is missing") for door in DOORS),
         ("wsgi", {"DJANGO_DEBUG": "1"}, "DJANGO_DEBUG is on"),
+        ("worker", {"KEYTURN_TEST_BARRIERS": "b"}, "KEYTURN_TEST_BARRIERS is set"),
         ("wsgi", {"DJANGO_SECRET_KEY": "k"}, "the database does not answer"),
     ],
 )
