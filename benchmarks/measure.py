@@ -1,0 +1,46 @@
+"""Timing calls, and what is made of the times."""
+
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """Milliseconds of each call, and calls per second over all clients."""
+
+    name: str
+    times: tuple[float, ...]
+    rate: float
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.times)
+
+    @property
+    def p99(self) -> float:
+        return statistics.quantiles(self.times, n=100)[98]
+
+
+def measured(
+    name: str, call: Callable[[int], object], *, count: int, clients: int = 1
+) -> Figure:
+    """`count` calls from each of `clients` threads; `call` gets the client's number."""
+    times: list[float] = []
+
+    def client(number: int) -> None:
+        for _ in range(count):
+            began = time.perf_counter()
+            call(number)
+            times.append((time.perf_counter() - began) * 1000)
+
+    threads = [threading.Thread(target=client, args=(n,)) for n in range(clients)]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rate = len(times) / (time.perf_counter() - began)
+    return Figure(name=name, times=tuple(times), rate=rate)
