@@ -62,6 +62,15 @@ def check_arguments(
         check_value(schema, arguments, pointer=pointer, kind=ARGUMENTS_INVALID)
 
 
+def fits(tool: Tool, arguments: Json) -> bool:
+    """Whether the arguments satisfy the schema that the tool has now."""
+    try:
+        check_arguments(tool, arguments)
+    except Problem:
+        return False
+    return True
+
+
 def call(
     tool: Tool,
     *,

@@ -17,6 +17,7 @@ from approvals.models import Decision, Grant
 from approvals.policy import Obligation
 from approvals.policy.obligation import Verdict
 from approvals.separation import people_for, standing
+from checkpoints.tools import fits
 from kernel.outcome import Outcome, Passed, RefusalClass, Refused
 from tenants.models import Member
 
@@ -76,6 +77,9 @@ def _tool_unchanged(matter: Matter) -> Refused | None:
     if tool.name != sealed["name"] or tool.mode != sealed["mode"]:
         return _refuse("tool_changed", "This is not the approved tool.", "reopen")
     if bytes(tool.digest).hex() != sealed["digest"]:
+        if not fits(tool, matter.envelope.action.arguments):
+            reason = f"The arguments do not fit {tool.name} any more."
+            return _refuse("arguments_invalid", reason, "stop")
         return _refuse(
             "tool_changed",
             f"{tool.name} was changed after the approval.",

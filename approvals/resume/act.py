@@ -9,11 +9,14 @@ from datetime import timedelta
 from typing import Final
 
 from approvals.checks import verify
+from approvals.envelope import Envelope
 from approvals.models import Request
+from approvals.queries import current_revision
 from approvals.resume.barriers import CONSUME, INTENT, RESTORE, reach
-from approvals.resume.job import Claimed, finish, hold, retry
+from approvals.resume.job import Claimed, finish, hold, wait
 from approvals.resume.recover import recover
 from approvals.resume.send import Sending, send_and_settle
+from approvals.services.closing import go_on
 from approvals.services.consume import Declined, Started, Writer, consume, decline
 from approvals.services.gather import gather
 from approvals.services.refusing import store_report
@@ -47,7 +50,7 @@ def _verify(verb: Verb, claimed: Claimed) -> Started | Effect | str:
     reach(RESTORE)
     started = Effect.objects.filter(request=claimed.request_id).last()
     if started is not None and started.grant == claimed.grant_id:
-        return started
+        return started if _is_ours(request) else _redeemed(verb, claimed, run, request)
     if request.state != Request.State.APPROVED:
         finish(claimed, run, request.state)
         return str(request.state)
@@ -56,9 +59,22 @@ def _verify(verb: Verb, claimed: Claimed) -> Started | Effect | str:
     writer = Writer(holder=claimed.claim, seconds=LEASE)
     outcome = consume(verb, request, run, door="act", writer=writer)
     if isinstance(outcome, Declined):
-        return _after_decline(verb, claimed, run, outcome)
+        return _after_decline(claimed, outcome)
     reach(CONSUME)
     return outcome
+
+
+def _is_ours(request: Request) -> bool:
+    """As it was approved: the tool may have got another mode since."""
+    envelope = Envelope(bytes(current_revision(request).envelope))
+    return bool(envelope.record["tool"]["mode"] == Tool.Mode.MANAGED)
+
+
+def _redeemed(verb: Verb, claimed: Claimed, run: Run, request: Request) -> str:
+    """The agent did not wait for our word; what came of it is for it to report."""
+    finish(claimed, run, "redeemed")
+    go_on(verb, run, request.pause_id)
+    return "redeemed"
 
 
 def _say_ready(verb: Verb, claimed: Claimed, request: Request, run: Run) -> str:
@@ -67,16 +83,16 @@ def _say_ready(verb: Verb, claimed: Claimed, request: Request, run: Run) -> str:
     verification = verify(matter)
     if verification.refused is not None:
         declined = decline(verb, matter, verification, door="ready")
-        return _after_decline(verb, claimed, run, declined)
+        return _after_decline(claimed, declined)
     store_report(verb, matter, verification, door="ready")
     finish(claimed, run, "ready")
     return "ready"
 
 
-def _after_decline(verb: Verb, claimed: Claimed, run: Run, declined: Declined) -> str:
+def _after_decline(claimed: Claimed, declined: Declined) -> str:
     """Waiting keeps the job; the other classes have ended it already."""
     if declined.refused.klass == "wait":
-        retry(verb, claimed, run, declined.refused.code)
+        wait(claimed, declined.refused.code)
     return declined.refused.code
 
 

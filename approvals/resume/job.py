@@ -22,6 +22,7 @@ from tenants.verbs import Gate, Verb, perform
 State = ResumeJob.State
 MOST_ATTEMPTS: Final = 60
 LONGEST_PAUSE: Final = 60  # seconds between tries
+SHORTEST_WAIT: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,7 @@ class Claimed:
     grant_id: UUID | None
     kind: str
     claim: UUID
+    attempts: int
 
 
 def claim_lasts() -> timedelta:
@@ -78,6 +80,7 @@ def _claim(verb: Verb, job_id: UUID) -> Claimed | None:
         grant_id=job.grant_id,
         kind=job.kind,
         claim=mine,
+        attempts=job.attempts,
     )
 
 
@@ -121,15 +124,41 @@ def retry(
     if job is None:
         return
     if job.attempts >= MOST_ATTEMPTS:
-        _mine(claimed).update(
-            state=State.DEAD, code=code, due_at=None, ended_at=ClockTimestamp()
-        )
-        need_attention(verb, run, f"Given up after {job.attempts} tries: {code}.")
+        give_up(verb, claimed, run, code)
         return
     due_at = database_now() + _pause(job.attempts)
     if by is not None:
         due_at = min(due_at, by)
     _mine(claimed).update(state=State.RETRY, code=code, due_at=due_at)
+
+
+def wait(claimed: Claimed, code: str) -> None:
+    """Nothing is wrong, it is only too early: look again, for as long as it takes.
+
+    A person may take days. What must not wait for ever has an expiry of its own.
+    """
+    job = _mine(claimed).first()
+    if job is None:
+        return
+    now = database_now()
+    pause = min(
+        max(now - job.created_at, SHORTEST_WAIT), timedelta(seconds=LONGEST_PAUSE)
+    )
+    _mine(claimed).update(
+        state=State.RETRY, code=code, due_at=now + pause, attempts=F("attempts") - 1
+    )
+
+
+def give_up(verb: Verb, claimed: Claimed, run: Run, code: str) -> None:
+    """The job is dead, and its run a person's to look at."""
+    update_exactly_one(
+        _mine(claimed),
+        state=State.DEAD,
+        code=code,
+        due_at=None,
+        ended_at=ClockTimestamp(),
+    )
+    need_attention(verb, run, f"Given up after {claimed.attempts} tries: {code}.")
 
 
 def _pause(attempts: int) -> timedelta:

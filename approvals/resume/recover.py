@@ -14,7 +14,7 @@ from approvals.envelope import MOST_BYTES
 from approvals.models import Request
 from approvals.resume.job import Claimed, finish, hold, retry
 from approvals.resume.send import Sending, send_and_settle
-from approvals.services.closing import close_step
+from approvals.services.closing import close_step, go_on
 from approvals.services.consume import SEND_WITHIN
 from approvals.services.granting import SYSTEM
 from approvals.services.refusing import need_attention
@@ -46,7 +46,7 @@ PROVED: Final = frozenset({"confirmed", "failed"})
 def recover(claimed: Claimed, effect: Effect) -> str:
     """Settle a started effect. Returns the outcome's code."""
     if effect.state in PROVED:
-        return perform(claimed.tenant_id, lambda verb: _ended(claimed, effect))
+        return perform(claimed.tenant_id, lambda verb: _ended(verb, claimed, effect))
     proved = _ask(claimed, effect)
     step = perform(
         claimed.tenant_id, lambda verb: _follow(verb, claimed, effect.id, proved)
@@ -63,11 +63,13 @@ def _ask(claimed: Claimed, effect: Effect) -> ToolStatus:
     return ask_status(tool, key=bytes(effect.key))
 
 
-def _ended(claimed: Claimed, effect: Effect) -> str:
+def _ended(verb: Verb, claimed: Claimed, effect: Effect) -> str:
     """Somebody recorded it; only the job was left open."""
+    request = lock_scene_of(claimed.request_id)
     run = lock_run(claimed.run_id)
     _inherit(run, effect, claimed)
     finish(claimed, run, effect.state)
+    go_on(verb, run, request.pause_id)
     return effect.state
 
 

@@ -19,9 +19,11 @@ from approvals.services.refusing import need_attention
 from approvals.services.report import settle
 from approvals.services.scene import lock_scene_of
 from approvals.states import OPEN
+from checkpoints.effects import settle_effect
 from checkpoints.models import Attempt, Effect
 from kernel.clock import database_now
 from kernel.problems import Problem
+from sessions.models import Run
 from sessions.runs import lock_run
 from tenants.verbs import Verb, perform
 
@@ -93,32 +95,45 @@ def _lapse_grant(tenant_id: UUID, grant_id: UUID) -> None:
 
 
 def _doubt_effect(tenant_id: UUID, effect_id: UUID) -> None:
-    """An agent's own action whose time to report is over: unknown, so a person."""
+    """An action that no worker asks about any more: unknown, and so a person's."""
 
     def work(verb: Verb) -> None:
         effect = Effect.objects.get(id=effect_id)
         run = lock_run(effect.run_id)
         effect.refresh_from_db()
-        if effect.state != Effect.State.STARTED or effect.due_at is None:
+        if effect.due_at is None or database_now() < effect.due_at:
             return
         if ResumeJob.objects.filter(
             request_id=effect.request, due_at__isnull=False
         ).exists():
             return
-        attempt = Attempt.objects.get(effect=effect, number=effect.attempt)
-        settle(
+        if effect.state == Effect.State.STARTED:
+            _say_unknown(verb, run, effect)
+        # Without a time to look again: not to be found by each sweep from now on.
+        settle_effect(
             verb,
-            run,
             effect.id,
-            attempt=attempt.number,
-            fence=attempt.fence,
-            outcome="unknown",
-            external_id="",
-            evidence={"why": "not reported in time"},
+            outcome=Effect.State.NEEDS_ATTENTION,
+            evidence={"why": "nobody is asked about it any more"},
+            actor=SYSTEM,
         )
         need_attention(verb, run, "The agent did not report what its action came to.")
 
     perform(tenant_id, work)
+
+
+def _say_unknown(verb: Verb, run: Run, effect: Effect) -> None:
+    attempt = Attempt.objects.get(effect=effect, number=effect.attempt)
+    settle(
+        verb,
+        run,
+        effect.id,
+        attempt=attempt.number,
+        fence=attempt.fence,
+        outcome="unknown",
+        external_id="",
+        evidence={"why": "not reported in time"},
+    )
 
 
 SWEEPS: Final[dict[str, tuple[str, Callable[[UUID, UUID], None]]]] = {

@@ -70,7 +70,7 @@ def ask_one(verb: Verb, scene: Scene, ask: Ask, *, place: str) -> Request:
     tool = Tool.objects.get(name=ask.tool)
     _check(tool, ask, place)
     _refuse_repeated(scene.run, ask, place)
-    risk = max(tool.risk, ask.risk or "low", key=RISKS.index)
+    risk = riskier(tool.risk, ask.risk or "low")
     obligation = judge(scene, tool, ask.arguments, ask.target, risk)
     obligation = _shorten(obligation, ask)
     request = _create(scene, tool, ask, risk, obligation)
@@ -80,6 +80,11 @@ def ask_one(verb: Verb, scene: Scene, ask: Ask, *, place: str) -> Request:
     )
     apply_verdict(verb, request, revision, scene.now)
     return request
+
+
+def riskier(one: str, other: str) -> str:
+    """The tool's own risk counts; whoever else states one may raise it only."""
+    return max(one, other, key=RISKS.index)
 
 
 def agent_of(scene: Scene) -> Actor:
@@ -213,6 +218,7 @@ def add_revision(
         revision=number,
         due_at=decide_by,
         decided_at=None,
+        risk=riskier(tool.risk, request.risk),
         queue_id=queue_for(obligation.queue).id,
         title=title_of(tool.definition, tool.name, action.arguments),
     )

@@ -13,6 +13,7 @@ from approvals.services.asking import (
     apply_verdict,
     check_arguments,
     judge,
+    riskier,
 )
 from approvals.services.case import Answer, Case, record_decision
 from approvals.services.ending import dismiss_decisions
@@ -75,7 +76,8 @@ def revise_in(
 ) -> Revision:
     """The next revision under the policies in force now, and what they decide."""
     action = before.action.with_arguments(arguments)
-    obligation = judge(scene, tool, arguments, action.target, request.risk)
+    risk = riskier(tool.risk, request.risk)
+    obligation = judge(scene, tool, arguments, action.target, risk)
     revision = add_revision(
         verb, scene, request, tool, action, obligation, author=author, reason=reason
     )

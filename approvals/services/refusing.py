@@ -1,10 +1,19 @@
 """What a refused verification leads to. The refusal itself is a committed outcome."""
 
+from dataclasses import replace
 from typing import Final
 
 from approvals.checks import Matter, Verification
 from approvals.models import Grant, Request, VerificationReport
-from approvals.services.asking import add_revision, apply_verdict, judge
+from approvals.policy import Obligation, Rule
+from approvals.policy.obligation import Verdict
+from approvals.services.asking import (
+    Scene,
+    add_revision,
+    apply_verdict,
+    judge,
+    riskier,
+)
 from approvals.services.ending import dismiss_decisions, end_request
 from approvals.services.granting import (
     SYSTEM,
@@ -26,6 +35,15 @@ ALTERED: Final = frozenset(
         "position.checkpoint_corrupted",
         "position.schema_unsupported",
         "position.head_moved",
+    }
+)
+
+
+OF_FACTS: Final = frozenset(
+    {
+        "authority.precondition_missing",
+        "authority.precondition_failed",
+        "authority.precondition_stale",
     }
 )
 
@@ -71,9 +89,7 @@ def _reopen(verb: Verb, matter: Matter, refused: Refused) -> None:
     _void(verb, matter, Grant.State.REVOKED, refused)
     scene = scene_of(matter.request, matter.now)
     action = matter.envelope.action
-    obligation = judge(
-        scene, matter.tool, action.arguments, action.target, matter.request.risk
-    )
+    obligation = _owed_now(scene, matter, refused)
     revision = add_revision(
         verb,
         scene,
@@ -87,6 +103,18 @@ def _reopen(verb: Verb, matter: Matter, refused: Refused) -> None:
     Request.objects.filter(id=matter.request.id).update(resolution=refused.reason)
     apply_verdict(verb, matter.request, revision, matter.now)
     owe_when_ready(verb, matter.pause.id, matter.now)
+
+
+def _owed_now(scene: Scene, matter: Matter, refused: Refused) -> Obligation:
+    """What policy owes today; but what it allows by itself a person must see, if it
+    was refused for a fact: asked again at once, it would be refused for ever."""
+    action = matter.envelope.action
+    risk = riskier(matter.tool.risk, matter.request.risk)
+    owed = judge(scene, matter.tool, action.arguments, action.target, risk)
+    if owed.verdict is Verdict.ALLOW and refused.code in OF_FACTS:
+        rules = owed.rules or (Rule(),)
+        return replace(owed, verdict=Verdict.REQUIRE_REVIEW, rules=rules)
+    return owed
 
 
 def _stop(verb: Verb, matter: Matter, refused: Refused) -> None:

@@ -6,6 +6,7 @@ from approvals.access import may, visible_queues
 from approvals.models import Request
 from approvals.problems import EVIDENCE_NEEDED, NO_RIGHT, NOT_FOUND
 from approvals.services.closing import close_step
+from approvals.services.granting import end_jobs
 from approvals.services.scene import lock_scene_of
 from checkpoints.effects import lock_effect, settle_effect
 from checkpoints.models import Effect
@@ -44,6 +45,7 @@ def resolve_effect(
             evidence={"said": evidence.strip(), "by": str(person.member_id)},
             actor=person.actor,
         )
+        end_jobs(request, "resolved")
         close_step(verb, run, effect)
         return effect
 
