@@ -55,16 +55,28 @@ def visible_queues(member: Member) -> list[UUID]:
     """Ids of the queues whose requests the member may see."""
     if member.role in {"owner", "admin", "auditor"}:
         return list(Queue.objects.values_list("id", flat=True))
+    return queues_with(member, "view")
+
+
+def queues_with(member: Member, permission: str) -> list[UUID]:
+    """Ids of the queues on which the member holds the permission now."""
     user, groups = member.user_id, _django_groups(member.user_id)
     direct = Q(queueuserpermission__user_id=user) & Q(
-        queueuserpermission__permission__codename="view"
+        queueuserpermission__permission__codename=permission
     )
     through = Q(queuegrouppermission__group_id__in=groups) & Q(
-        queuegrouppermission__permission__codename="view"
+        queuegrouppermission__permission__codename=permission
     )
     return list(
         Queue.objects.filter(direct | through).values_list("id", flat=True).distinct()
     )
+
+
+def tenant_groups(member: Member) -> list[UUID]:
+    """Ids of the tenant's groups that the member is in."""
+    wrapped = _django_groups(member.user_id)
+    rows = Group.objects.filter(django_group__in=wrapped)
+    return list(rows.values_list("id", flat=True))
 
 
 def _django_groups(user_id: UUID) -> list[int]:

@@ -3,9 +3,16 @@
 from django.urls import path
 
 from approvals.api import views as api
+from approvals.stream import stream
+from approvals.views.decide import decide_page
+from approvals.views.desk import case, queue
+from approvals.views.edit import edit_page
+from approvals.views.link import link
+from approvals.views.revoke import revoke_page
 from approvals.wait.approval import approval
 
 API = "api/v1"
+PAGES = "t/<slug:slug>"
 
 urlpatterns = [
     path(f"{API}/runs/<uuid:id>/pause", api.PauseView.as_view()),
@@ -17,4 +24,11 @@ urlpatterns = [
     path(f"{API}/approvals/<uuid:id>/decisions", api.DecisionsView.as_view()),
     path(f"{API}/approvals/<uuid:id>/revoke", api.RevokeView.as_view()),
     path(f"{API}/effects/<uuid:id>/report", api.ReportView.as_view()),
+    path("r/<uuid:id>", link, name="link"),
+    path(f"{PAGES}/queue", queue, name="queue"),
+    path(f"{PAGES}/queue/<uuid:id>", case, name="case"),
+    path(f"{PAGES}/requests/<uuid:id>/decide", decide_page, name="decide"),
+    path(f"{PAGES}/requests/<uuid:id>/edit", edit_page, name="edit"),
+    path(f"{PAGES}/requests/<uuid:id>/revoke", revoke_page, name="revoke"),
+    path(f"{PAGES}/stream", stream, name="stream"),
 ]

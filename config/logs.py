@@ -49,7 +49,10 @@ def logging_configuration(*, json: bool) -> dict[str, Any]:
     ]
     if json:
         last += [
-            structlog.processors.dict_tracebacks,
+            # Never with local variables: they hold passwords and people's words.
+            structlog.processors.ExceptionRenderer(
+                structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+            ),
             structlog.processors.JSONRenderer(sort_keys=True),
         ]
     else:

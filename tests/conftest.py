@@ -23,7 +23,6 @@ from pytest_django import DjangoDbBlocker
 
 from config import embedded
 from config.embedded import postgres
-from tests.installation import Installation, running_installation
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 TEST_DATA_DIR = pytest.StashKey[tuple[Path, IO[str]]]()
@@ -74,13 +73,6 @@ def django_db_setup(
         _disconnect()
     if services.started:
         embedded.stop(services.data_dir)
-
-
-@pytest.fixture(scope="session")
-def installation(django_db_setup: None) -> Iterator[Installation]:
-    """Web, worker and beat as processes of their own, on the tests' database."""
-    with running_installation() as running:
-        yield running
 
 
 def _fresh_database(data_dir: Path) -> None:

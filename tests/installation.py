@@ -1,7 +1,7 @@
 """A running installation: web, worker and beat as processes on the tests' database.
 
-Take the fixture `installation` (of the whole session: nothing is flushed, so make a
-tenant of your own). Processes may be killed; they start again by themselves.
+Take the fixture `installation` (one for a whole folder of tests: nothing is flushed, so
+make a tenant of your own). Processes may be killed; they start again by themselves.
 """
 
 import io

@@ -20,11 +20,19 @@ def missing(
     rules: Sequence[Rule], people: Sequence[UUID], eligible: Eligibility
 ) -> int:
     """How many keys are still to be turned; 0 when the rules are satisfied."""
+    seated = seats(rules, people, eligible)
+    return sum(person is None for _, person in seated)
+
+
+def seats(
+    rules: Sequence[Rule], people: Sequence[UUID], eligible: Eligibility
+) -> list[tuple[Rule, UUID | None]]:
+    """Every slot of every rule, and who of `people` fills it in one best matching."""
     slots = [rule for rule in rules for _ in range(rule.approvals)]
     taken: dict[int, UUID] = {}
     for person in dict.fromkeys(people):
         _seat(person, slots, eligible, taken, set())
-    return len(slots) - len(taken)
+    return [(rule, taken.get(index)) for index, rule in enumerate(slots)]
 
 
 def _seat(

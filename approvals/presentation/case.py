@@ -172,13 +172,14 @@ class DecisionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineEntry:
-    """One thing that happened. `text` and `note` are ours, `said` is a person's."""
+    """One thing that happened. `text` and `note` are ours, `said` is somebody else's."""
 
     at: datetime
     icon: str
     text: str
     note: str = ""
     said: str = ""
+    said_by_agent: bool = False
     tone: str = ""
     href: str = ""
 

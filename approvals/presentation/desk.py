@@ -23,12 +23,14 @@ class SheetState:
     """A form that came back: what was typed and what is wrong with it.
 
     `errors` maps a field's name (reason, response, digest, or a control's name) to a
-    sentence; "" holds what concerns the form as a whole.
+    sentence; "" holds what concerns the form as a whole. `kept` puts what was typed
+    back into its sheet, to be opened again after reading, and not in front of the case.
     """
 
     verdict: str
     values: Mapping[str, str] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,11 @@ class Desk:
     dismisses: tuple[str, ...] = ()
     reply: tuple[Control, ...] = ()
     form: SheetState | None = None
+
+    @property
+    def kept(self) -> Mapping[str, SheetState]:
+        """The form whose words go back into their sheet, by verdict."""
+        return {self.form.verdict: self.form} if self.form and self.form.kept else {}
 
     @property
     def last(self) -> bool:

@@ -94,6 +94,7 @@ class EditView:
     counts: bool = False
     reason: str = ""
     reason_required: bool = False
+    reauthentication: bool = False
     errors: Mapping[str, str] = field(default_factory=dict)
     differences: tuple[Difference, ...] = ()
     tree: ArgumentNode | None = None

@@ -33,10 +33,9 @@ class Answer:
 
 
 @dataclass(slots=True, kw_only=True)
-class Case:
-    """Everything locked and read once, on which one answer is judged."""
+class Sight:
+    """One person before one revision, as read: enough to judge an answer by."""
 
-    verb: Verb
     person: Person
     member: Member
     request: Request
@@ -44,6 +43,13 @@ class Case:
     envelope: Envelope
     standing: Standing
     now: datetime
+
+
+@dataclass(slots=True, kw_only=True)
+class Case(Sight):
+    """A sight whose rows are locked, so that an answer can be recorded on it."""
+
+    verb: Verb
 
 
 def open_case(verb: Verb, person: Person, request_id: UUID) -> Case:

@@ -13,12 +13,12 @@ from approvals.problems import (
     REAUTHENTICATE,
     VERDICT_NOT_ALLOWED,
 )
-from approvals.services.case import Answer, Case
+from approvals.services.case import Answer, Sight
 
 V = Decision.Verdict
 
 
-def judge_answer(case: Case, answer: Answer) -> None:
+def judge_answer(case: Sight, answer: Answer) -> None:
     """Whether this person may give this answer to what was on their screen."""
     if not may(case.member, "decide", case.request.queue_id):
         raise NO_RIGHT("You see this queue but do not decide on it.")
@@ -30,7 +30,7 @@ def judge_answer(case: Case, answer: Answer) -> None:
     _check_demands(case, answer)
 
 
-def _check_standing(case: Case, verdict: Decision.Verdict) -> None:
+def _check_standing(case: Sight, verdict: Decision.Verdict) -> None:
     """Turning a key takes an eligible stranger to the request; refusing does not."""
     if verdict in {V.REJECT, V.REQUEST_CHANGES}:
         return
@@ -46,14 +46,14 @@ def _check_standing(case: Case, verdict: Decision.Verdict) -> None:
         raise NOT_ELIGIBLE("The policy asks for somebody else's key.")
 
 
-def _own_side(case: Case) -> frozenset[UUID]:
+def _own_side(case: Sight) -> frozenset[UUID]:
     """Excluded people, except whoever is excluded only as the last editor."""
     if case.revision.author_type == "member":
         return case.standing.excluded - {case.revision.author_id}
     return case.standing.excluded
 
 
-def _check_demands(case: Case, answer: Answer) -> None:
+def _check_demands(case: Sight, answer: Answer) -> None:
     obligation = case.envelope.obligation
     always = obligation.reason == "always"
     refusing = answer.verdict in {V.REJECT, V.REQUEST_CHANGES}
@@ -66,6 +66,6 @@ def _check_demands(case: Case, answer: Answer) -> None:
         raise REAUTHENTICATE(f"Your sign-in must be newer than {fresh} seconds.")
 
 
-def _signed_in_within(case: Case, seconds: int) -> bool:
+def _signed_in_within(case: Sight, seconds: int) -> bool:
     ago = case.person.authenticated_ago
     return ago is not None and ago <= seconds

@@ -21,28 +21,45 @@ RECONNECT_AFTER: Final = 1.0  # seconds
 log = structlog.get_logger(__name__)
 
 
-class Hub:
-    """Belongs to one event loop. Events are keyed by "tenant:id"."""
+class News(asyncio.Event):
+    """Set when something changed; `take` says which topics, and begins anew."""
 
     def __init__(self) -> None:
-        self._waiters: dict[str, set[asyncio.Event]] = defaultdict(set)
+        super().__init__()
+        self._topics: set[str] = set()
+
+    def tell(self, topic: str) -> None:
+        self._topics.add(topic)
+        self.set()
+
+    def take(self) -> set[str]:
+        topics, self._topics = self._topics, set()
+        self.clear()
+        return topics
+
+
+class Hub:
+    """Belongs to one event loop. Waiters are keyed by "tenant:id"."""
+
+    def __init__(self) -> None:
+        self._waiters: dict[str, set[News]] = defaultdict(set)
         self._listener: asyncio.Task[None] | None = None
 
     @contextlib.asynccontextmanager
-    async def waiting(self, *topics: str) -> AsyncIterator[asyncio.Event]:
+    async def waiting(self, *topics: str) -> AsyncIterator[News]:
         """An event that is set whenever one of the topics changed, or may have."""
-        event = asyncio.Event()
+        news = News()
         self._listen()
         for topic in topics:
-            self._waiters[topic].add(event)
+            self._waiters[topic].add(news)
         try:
-            yield event
+            yield news
         finally:
             for topic in topics:
-                self._forget(topic, event)
+                self._forget(topic, news)
 
-    def _forget(self, topic: str, event: asyncio.Event) -> None:
-        self._waiters[topic].discard(event)
+    def _forget(self, topic: str, news: News) -> None:
+        self._waiters[topic].discard(news)
         if not self._waiters[topic]:
             del self._waiters[topic]
 
@@ -64,8 +81,8 @@ class Hub:
             await asyncio.sleep(RECONNECT_AFTER)
 
     def _wake(self, topic: str) -> None:
-        for event in self._waiters.get(topic, ()):
-            event.set()
+        for news in self._waiters.get(topic, ()):
+            news.tell(topic)
 
     def _wake_all(self) -> None:
         for topic in list(self._waiters):

@@ -1,0 +1,88 @@
+"""The forms of the deciding pages: what arrives is bounded, and of one of few shapes."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django import forms
+
+from approvals.models import Decision
+from approvals.presentation.reading import Misread, read_reply
+from approvals.services.case import Answer
+from kernel.problems import Problem
+from kernel.strict_json import parse
+
+LONGEST: Final = 4_000  # characters of a reason, as the sheets say
+ANSWER_BYTES: Final = 256 * 1024
+NOT_OURS: Final = "This form is not one of ours, or it arrived in part."
+
+
+class AnswerForm(forms.Form):
+    """Verdict, digest and what belongs to it; lines end as they were typed."""
+
+    verdict = forms.ChoiceField(choices=Decision.Verdict.choices)
+    digest = forms.RegexField(r"^[0-9a-f]{64}$")
+    reason = forms.CharField(required=False, max_length=LONGEST, strip=False)
+    response = forms.CharField(required=False, max_length=LONGEST, strip=False)
+    arguments = forms.CharField(required=False, max_length=ANSWER_BYTES, strip=False)
+
+    def answer(self, response_schema: Mapping[str, Any] | None) -> Answer:
+        """What was said. Raises `Flawed` with a sentence for each field."""
+        if not self.is_valid():
+            raise Flawed(self._flaws())
+        said = self.cleaned_data
+        verdict = Decision.Verdict(said["verdict"])
+        return Answer(
+            verdict=verdict,
+            digest=bytes.fromhex(said["digest"]),
+            reason=_lines(said["reason"]),
+            arguments=self._arguments() if verdict == "edit" else None,
+            response=self._reply(response_schema) if verdict == "respond" else None,
+        )
+
+    def _flaws(self) -> dict[str, str]:
+        found = {name: str(errors[0]) for name, errors in self.errors.items()}
+        if found.keys() & {"verdict", "digest"}:
+            found[""] = NOT_OURS
+        return found
+
+    def _arguments(self) -> dict[str, Any]:
+        try:
+            said = parse(self.cleaned_data["arguments"].encode(), limit=ANSWER_BYTES)
+        except Problem as problem:
+            raise Flawed({"": problem.detail}) from problem
+        if not isinstance(said, dict):
+            raise Flawed({"": NOT_OURS})
+        return said
+
+    def _reply(self, schema: Mapping[str, Any] | None) -> Any:
+        if not schema:
+            return self._text()
+        read = read_reply(self.data, schema)
+        if isinstance(read, Misread):
+            raise Flawed(read.errors)
+        return read.arguments
+
+    def _text(self) -> str:
+        text = _lines(self.cleaned_data["response"])
+        if not text.strip():
+            raise Flawed({"response": "Write the answer that the run continues with."})
+        return text
+
+
+class ReasonForm(forms.Form):
+    """Why an approval is taken back."""
+
+    reason = forms.CharField(max_length=LONGEST)
+
+
+class Flawed(Exception):
+    """The form cannot be sent on: `errors` has a sentence for each field's name."""
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        super().__init__(errors)
+        self.errors = errors
+
+
+def _lines(text: str) -> str:
+    """Browsers post CR LF for every line that was typed."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")

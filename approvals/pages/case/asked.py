@@ -1,0 +1,175 @@
+"""Why it was asked: the policies that matched, the keys they want, who cannot turn one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from django.db.models import FETCH_RAISE, Q
+
+from approvals.access import holders, owners_since
+from approvals.models import Decision, PolicyRevision
+from approvals.pages.case.record import CaseRecord
+from approvals.policy import Obligation, Rule
+from approvals.policy.satisfy import seats
+from approvals.presentation.case import Keys, Need, PolicyReason
+from approvals.presentation.words import counted
+from approvals.separation import Standing, people_for, policy_authors
+from tenants.models import Group
+
+NO_POLICY: Final = PolicyReason(
+    name="No policy matched",
+    revision=0,
+    sentence="what no policy speaks of needs one person’s key.",
+)
+
+
+def policy_reasons(record: CaseRecord) -> tuple[PolicyReason, ...]:
+    """The pinned policies in their own words, as they were when it was asked."""
+    obligation = record.obligation
+    if obligation is None:
+        return ()
+    if not obligation.policies:
+        return (NO_POLICY,)
+    return tuple(_reason(row, obligation) for row in _pinned(obligation))
+
+
+def _pinned(obligation: Obligation) -> list[PolicyRevision]:
+    pairs = Q()
+    for policy, number, _ in obligation.policies:
+        pairs |= Q(policy_id=policy, number=number)
+    rows = PolicyRevision.objects.filter(pairs).select_related("policy")
+    return list(rows.order_by("policy__name").fetch_mode(FETCH_RAISE))
+
+
+def _reason(row: PolicyRevision, obligation: Obligation) -> PolicyReason:
+    said = row.definition.get("summary")
+    return PolicyReason(
+        name=row.policy.name,
+        revision=row.number,
+        sentence=said if isinstance(said, str) and said else _sentence(obligation),
+    )
+
+
+def _sentence(obligation: Obligation) -> str:
+    return f"this needs {counted(obligation.approvals_needed, 'key')}."
+
+
+def keys_of(record: CaseRecord) -> Keys | None:
+    """How many keys have turned, of those that count now."""
+    stands = record.standing
+    if stands is None or not stands.obligation.rules:
+        return None
+    needed = stands.obligation.approvals_needed
+    return Keys(turned=needed - stands.missing_with(approvers(record)), needed=needed)
+
+
+def approvers(record: CaseRecord) -> tuple[UUID, ...]:
+    return people_for(record.counted, Decision.Verdict.APPROVE)
+
+
+def needs(record: CaseRecord) -> tuple[Need, ...]:
+    """One for each slot, in a best matching of those who agreed."""
+    stands = record.standing
+    if stands is None:
+        return ()
+    said = {one.member_id: one for one in record.counted}
+    groups = _group_names(stands.obligation)
+    found = [
+        _turned(record, label_of(rule, groups, record), said[person])
+        if person
+        else _waiting(record, label_of(rule, groups, record), stands.eligible[rule])
+        for rule, person in seats(
+            stands.obligation.rules, approvers(record), stands.eligible
+        )
+    ]
+    return tuple(_with_excluded(found, _excluded_note(record, stands)))
+
+
+def _turned(record: CaseRecord, label: str, decision: Decision) -> Need:
+    return Need(
+        label=label,
+        turned_by=record.name(decision.member_id),
+        turned_at=decision.created_at,
+        note="as the tenant’s only person" if decision.waived_solo else "",
+        said=decision.reason,
+    )
+
+
+def _waiting(record: CaseRecord, label: str, eligible: frozenset[UUID]) -> Need:
+    mine = record.viewer.id in eligible and not record.mine
+    yours = mine and record.is_decidable and "decide" in record.rights
+    return Need(label=label, yours=yours, note=_others(record, eligible, yours))
+
+
+def _with_excluded(found: list[Need], note: str) -> list[Need]:
+    """The note stands once, beside the first key that waits."""
+    at = next((at for at, need in enumerate(found) if not need.turned_by), None)
+    if note and at is not None:
+        found[at] = replace(found[at], note=f"{found[at].note} {note}".strip())
+    return found
+
+
+def label_of(rule: Rule, groups: Mapping[UUID, str], record: CaseRecord) -> str:
+    """Whose key: a group, named people, or whoever decides on the queue."""
+    names = sorted(groups.get(group, "a group") for group in rule.eligible.groups)
+    people = sorted(record.name(member) for member in rule.eligible.members)
+    return " or ".join(names or people) or f"Whoever decides on {record.request.queue}"
+
+
+def _others(record: CaseRecord, eligible: frozenset[UUID], yours: bool) -> str:
+    """Who else could turn this key."""
+    answered = set(approvers(record))
+    able = sorted(record.name(one) for one in eligible - {record.viewer.id} - answered)
+    if not able:
+        return "" if yours else "Nobody can turn this key now."
+    names = able[:3] + ([f"{len(able) - 3} more"] if len(able) > 3 else [])
+    return (
+        f"{'or ' if yours else ''}{_listed(names)}{'.' if yours else ' can turn it.'}"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _group_names(obligation: Obligation) -> dict[UUID, str]:
+    ids = {group for rule in obligation.rules for group in rule.eligible.groups}
+    rows = Group.objects.filter(id__in=ids)
+    return dict(rows.values_list("id", "name"))
+
+
+def _excluded_note(record: CaseRecord, stands: Standing) -> str:
+    """Those who could turn a key here if they were not on the asking side."""
+    able = holders(
+        tenant_id=record.request.tenant_id,
+        queue_id=record.request.queue_id,
+        permission="decide",
+    )
+    reasons = exclusions(record)
+    notes = [
+        f"{record.name(one)} {reasons[one]} and cannot turn a key."
+        for one in sorted(stands.excluded & able, key=record.name)
+        if one in reasons
+    ]
+    return " ".join(notes)
+
+
+def exclusions(record: CaseRecord) -> dict[UUID, str]:
+    """Why each person of the asking side is excluded; the same sources that exclude."""
+    obligation, asked = record.obligation, record.sealed.get("requester", {})
+    reasons: dict[UUID, str] = {}
+    if obligation is not None:
+        for author in policy_authors(obligation):
+            reasons[author] = "wrote the policy, which nobody else has cosigned,"
+    if asked.get("key_creator"):
+        reasons[UUID(asked["key_creator"])] = "made the agent’s key"
+    owners = owners_since(record.request.agent_id, record.request.created_at)
+    for owner in owners | {UUID(one) for one in asked.get("owners", ())}:
+        reasons[owner] = "answers for the agent"
+    editor = record.revision.author_id
+    if editor and record.revision.author_type == "member":
+        reasons[editor] = "edited the arguments"
+    return reasons

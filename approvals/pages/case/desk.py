@@ -1,0 +1,130 @@
+"""The decision bar: which answers this person can give, and what each would do."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from approvals.models import Decision
+from approvals.pages.addresses import address
+from approvals.pages.case.asked import exclusions, keys_of
+from approvals.pages.case.record import CaseRecord
+from approvals.pages.selection import Selection
+from approvals.presentation.arguments import Money
+from approvals.presentation.controls import reply_controls
+from approvals.presentation.desk import VERDICTS, Desk, RecapRow, SheetState
+from approvals.presentation.edit import Control
+from approvals.presentation.reading import filled
+from approvals.problems import OWN_REQUEST, REASON_NEEDED, REAUTHENTICATE
+from approvals.services.case import Answer, Sight
+from approvals.services.judging import judge_answer
+from kernel.problems import Problem
+
+# What the form itself asks for is no reason to withhold the form.
+ASKED_FOR: Final = frozenset({REASON_NEEDED.code, REAUTHENTICATE.code})
+
+
+def desk_of(
+    record: CaseRecord,
+    selection: Selection,
+    recap: tuple[RecapRow, ...],
+    form: SheetState | None = None,
+) -> Desk | None:
+    """None once nothing can be decided. `form` is one that came back."""
+    stands, keys = record.standing, keys_of(record)
+    if not record.is_decidable or stands is None:
+        return None
+    blocked = blocked_answers(record)
+    obligation = stands.obligation
+    kept = form if form and form.verdict not in blocked else None
+    return Desk(
+        href=address("decide", record.slug, record.request.id, query=selection.query),
+        edit_href=address("edit", record.slug, record.request.id),
+        digest=bytes(record.revision.digest).hex(),
+        agent=record.request.agent.name,
+        mode=record.request.tool.mode,
+        turned=keys.turned if keys else 0,
+        needed=keys.needed if keys else 1,
+        recap=recap,
+        blocked=blocked,
+        reason=obligation.reason.value,
+        reauthentication=asks_who(record),
+        dismisses=_dismissed_by_change(record),
+        reply=_reply(record, kept),
+        form=kept,
+    )
+
+
+def blocked_answers(record: CaseRecord) -> Mapping[str, str]:
+    """Why an answer cannot be given, asked of the very judge that will be asked then."""
+    if record.mine is not None:
+        said = "You have answered this revision already."
+        return dict.fromkeys(VERDICTS, said)
+    found = {verdict: _blocked(record, verdict) for verdict in VERDICTS}
+    return {verdict: why for verdict, why in found.items() if why}
+
+
+def _blocked(record: CaseRecord, verdict: str) -> str:
+    assert record.standing is not None
+    sight = Sight(
+        person=record.person,
+        member=record.viewer,
+        request=record.request,
+        revision=record.revision,
+        envelope=record.envelope,
+        standing=record.standing,
+        now=record.now,
+    )
+    digest = bytes(record.revision.digest)
+    answer = Answer(verdict=Decision.Verdict(verdict), digest=digest, reason="given")
+    try:
+        judge_answer(sight, answer)
+    except Problem as problem:
+        return _why(record, problem)
+    return ""
+
+
+def _why(record: CaseRecord, problem: Problem) -> str:
+    if problem.code in ASKED_FOR:
+        return ""
+    reason = exclusions(record).get(record.viewer.id)
+    if problem.code == OWN_REQUEST.code and reason:
+        return f"{problem.detail} (You are somebody who {reason.strip(',')}.)"
+    return problem.detail
+
+
+def asks_who(record: CaseRecord) -> bool:
+    """Whether the policy wants a sign-in newer than this person's."""
+    fresh = record.obligation.reauthentication if record.obligation else None
+    if fresh is None:
+        return False
+    ago = record.person.authenticated_ago
+    return ago is None or ago > fresh
+
+
+def _dismissed_by_change(record: CaseRecord) -> tuple[str, ...]:
+    """Whose keys no longer count after a rejection or a change."""
+    approve = Decision.Verdict.APPROVE
+    approvals = (one for one in record.counted if one.verdict == approve)
+    return tuple(record.name(one.member_id) for one in approvals if one.member_id)
+
+
+def _reply(record: CaseRecord, form: SheetState | None) -> tuple[Control, ...]:
+    """Controls for what the agent asked to be answered; none: one plain text."""
+    schema = record.request.response_schema
+    asked = reply_controls(schema) if schema else []
+    if form and form.verdict == Decision.Verdict.RESPOND:
+        return filled(asked, form.values, form.errors)
+    return tuple(asked)
+
+
+def recap_of(
+    record: CaseRecord, *, tool: str, target: str, money: Money | None, count: str
+) -> tuple[RecapRow, ...]:
+    """What an approval repeats before the key turns: the exact action in short."""
+    rows = [RecapRow(label="Runs", text=tool, exact=True)]
+    if target:
+        rows.append(RecapRow(label="Target", text=target, exact=True))
+    if money:
+        amount = f"{money.currency} {money.amount}"
+        rows.append(RecapRow(label=money.name, text=amount, exact=True))
+    rows.append(RecapRow(label="With", text=count))
+    return (*rows, RecapRow(label="For", text=record.request.session.subject))

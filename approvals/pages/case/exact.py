@@ -1,0 +1,77 @@
+"""The frame: exactly what would run, from the sealed bytes and nowhere else."""
+
+from typing import Any
+
+from approvals.envelope import Envelope
+from approvals.models import Revision
+from approvals.pages.case.record import CaseRecord
+from approvals.pages.disguise import count_disguised
+from approvals.pages.sealed import sealed_record
+from approvals.presentation.arguments import argument_tree, exact_text, money
+from approvals.presentation.case import ChangeRow, Changes, ExactAction
+from approvals.presentation.differences import differences
+from kernel.canonical import canonical_bytes
+
+
+def exact_action(record: CaseRecord) -> ExactAction:
+    """All of it. The digest is computed from the bytes that are shown."""
+    sealed = record.sealed
+    tool = sealed.get("tool", {})
+    arguments, target = sealed.get("arguments", {}), sealed.get("target")
+    return ExactAction(
+        tool=str(tool.get("name", record.request.tool.name)),
+        mode=str(tool.get("mode", record.request.tool.mode)),
+        arguments=argument_tree(
+            arguments, record.request.tool.definition.get("schema")
+        ),
+        target=target_text(target),
+        digest=record.envelope.digest.hex(),
+        envelope=record.envelope.content.decode(errors="replace"),
+        size=len(canonical_bytes(arguments)),
+        money=money(arguments),
+        disguised=count_disguised([arguments, target]),
+    )
+
+
+def target_text(target: Any) -> str:
+    return "" if target is None else exact_text(target)
+
+
+def changes(record: CaseRecord) -> tuple[Changes, ...]:
+    """What differs from the revision before, if that one can still be read."""
+    earlier = _action_parts(record.before)
+    if earlier is None or not record.sealed:
+        return ()
+    found = differences(earlier, _action_parts(record.envelope))
+    return (
+        Changes(
+            since=f"Since revision {record.revision.number - 1}",
+            rows=tuple(
+                ChangeRow(pointer=one.pointer, before=one.before, after=one.after)
+                for one in found
+            ),
+            by=author_of(record, record.revision),
+            reason=_words_of_author(record),
+        ),
+    )
+
+
+def author_of(record: CaseRecord, revision: Revision) -> str:
+    """Whose wording a revision is."""
+    if revision.author_type == "member":
+        return record.name(revision.author_id)
+    return "Keyturn" if revision.author_type == "system" else record.request.agent.name
+
+
+def _words_of_author(record: CaseRecord) -> str:
+    """Why a person or an agent worded it anew; our own reason stands in the notice."""
+    is_ours = record.revision.author_type == "system"
+    return "" if is_ours else record.revision.reason
+
+
+def _action_parts(envelope: Envelope | None) -> dict[str, Any] | None:
+    record = sealed_record(envelope) if envelope else None
+    if not record:
+        return None
+    parts = ("arguments", "target", "preconditions")
+    return {"tool": record["tool"]["name"]} | {name: record[name] for name in parts}

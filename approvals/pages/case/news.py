@@ -1,0 +1,151 @@
+"""What a case has to say first: how it ended, or what the viewer has done so far."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from approvals.models import Decision, Request
+from approvals.pages.case.asked import keys_of
+from approvals.pages.case.outcome import refusal
+from approvals.pages.case.record import CaseRecord
+from approvals.pages.case.timeline import decider
+from approvals.presentation.shell import Notice
+from approvals.presentation.words import counted, span
+
+S = Request.State
+V = Decision.Verdict
+
+
+def news_of(record: CaseRecord) -> Notice | None:
+    """None where the page speaks for itself."""
+    if not record.is_intact:
+        return ALTERED
+    told = NEWS.get(record.request.state)
+    return told(record) if told else None
+
+
+ALTERED: Final = Notice(
+    title="What is stored is not what was asked",
+    sentence="The sealed action was altered after it was asked. Nobody can decide on it, "
+    "and nothing is sent. The audit log shows when it was last intact.",
+    code="authority.digest_mismatch",
+    tone="bad",
+    icon="warn",
+)
+
+
+def _pending(record: CaseRecord) -> Notice | None:
+    if not record.is_decidable:
+        return Notice(
+            title="The time to decide is over",
+            sentence="Nothing was sent. Its agent is told within seconds.",
+            icon="expired",
+        )
+    if record.mine is None:
+        return None
+    return _own_answer(record, record.mine)
+
+
+def _own_answer(record: CaseRecord, mine: Decision) -> Notice:
+    if mine.verdict == V.APPROVE:
+        keys = keys_of(record)
+        left = keys.needed - keys.turned if keys else 0
+        return Notice(
+            title="Your key is turned",
+            sentence=f"Nothing was sent. It waits for {counted(left, 'more key')}."
+            if left
+            else "Nothing was sent yet.",
+            icon="key-turned",
+        )
+    return Notice(
+        title="Your answer is recorded",
+        sentence="Nothing was sent. The policy asks for more people to say so.",
+        icon="check",
+    )
+
+
+def _changes_requested(record: CaseRecord) -> Notice:
+    due = record.request.due_at
+    left = f" It expires in {span(due - record.now)}." if due else ""
+    return Notice(
+        title=f"{_by(record, V.REQUEST_CHANGES)} asked for changes",
+        sentence=f"Nothing was sent. {record.request.agent.name} has been told and "
+        f"answers with a new revision.{left}",
+        icon="changes",
+    )
+
+
+def _rejected(record: CaseRecord) -> Notice:
+    by = _by(record, V.REJECT)
+    return Notice(
+        title=f"Rejected by {'policy' if by == 'Policy' else by}",
+        sentence=f"Nothing was sent. {record.request.agent.name} is told.",
+        icon="reject",
+    )
+
+
+def _answered(record: CaseRecord) -> Notice:
+    return Notice(
+        title=f"Answered by {_by(record, V.RESPOND)}",
+        sentence="The action does not happen. The run continues with the answer.",
+        icon="answer",
+    )
+
+
+def _expired(record: CaseRecord) -> Notice:
+    return Notice(
+        title="Nobody decided in time",
+        sentence="Nothing was sent, and nothing will be: time never approves.",
+        icon="expired",
+    )
+
+
+def _cancelled(record: CaseRecord) -> Notice:
+    return Notice(
+        title="Withdrawn",
+        sentence=f"Nothing was sent. {record.request.agent.name} no longer asks, or its "
+        "run has ended.",
+        icon="close",
+    )
+
+
+def _superseded(record: CaseRecord) -> Notice:
+    return Notice(title="Superseded", sentence="Nothing was sent.", icon="arrow")
+
+
+def _revoked(record: CaseRecord) -> Notice | None:
+    if refusal(record) is not None:
+        return None
+    return Notice(
+        title="The approval was revoked",
+        sentence="Nothing was sent, and nothing will be.",
+        icon="undo",
+    )
+
+
+def _lapsed(record: CaseRecord) -> Notice | None:
+    if refusal(record) is not None:
+        return None
+    return Notice(
+        title="The approval was not used in time",
+        sentence="Nothing was sent, and nothing will be under it.",
+        icon="expired",
+    )
+
+
+def _by(record: CaseRecord, verdict: Decision.Verdict) -> str:
+    """Who gave the verdict that ended it."""
+    people = [decider(one) for one in record.counted if one.verdict == verdict]
+    return " and ".join(people) or "Somebody"
+
+
+NEWS: Final[Mapping[str, Callable[[CaseRecord], Notice | None]]] = {
+    S.PENDING: _pending,
+    S.CHANGES_REQUESTED: _changes_requested,
+    S.REJECTED: _rejected,
+    S.ANSWERED: _answered,
+    S.EXPIRED: _expired,
+    S.CANCELLED: _cancelled,
+    S.SUPERSEDED: _superseded,
+    S.REVOKED: _revoked,
+    S.LAPSED: _lapsed,
+}

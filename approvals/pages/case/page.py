@@ -1,0 +1,147 @@
+"""The whole case, in the order in which it should be read."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from approvals.pages.addresses import address, short_name
+from approvals.pages.case.asked import keys_of, needs, policy_reasons
+from approvals.pages.case.desk import desk_of, recap_of
+from approvals.pages.case.exact import changes, exact_action
+from approvals.pages.case.facts import fact_rows, precondition_rows, radius
+from approvals.pages.case.news import news_of
+from approvals.pages.case.progress import progress_of
+from approvals.pages.case.record import CaseRecord
+from approvals.pages.case.talk import newest_items, talk
+from approvals.pages.case.timeline import decision_rows, timeline
+from approvals.pages.index import Index
+from approvals.pages.selection import Selection
+from approvals.presentation.case import CaseView, ExactAction, Link, TimelineEntry
+from approvals.presentation.desk import RecapRow, SheetState
+from approvals.presentation.shell import Notice
+from approvals.presentation.words import counted
+from checkpoints.models import Checkpoint, Tool
+from sessions.models import Transition
+
+MOST_STEPS: Final = 40  # checkpoints, and transitions, of the timeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a case stands in the list beside it: '4 of 12', and its neighbours."""
+
+    words: str = ""
+    previous_href: str = ""
+    next_href: str = ""
+
+
+def case_view(
+    record: CaseRecord,
+    selection: Selection,
+    place: Place,
+    *,
+    form: SheetState | None = None,
+    notice: Notice | None = None,
+) -> CaseView:
+    """`form` and `notice` are the answer to what the viewer has just tried."""
+    request, exact = record.request, exact_action(record)
+    return CaseView(
+        id=str(request.id),
+        label=short_name("REQ", request.id),
+        title=request.title,
+        title_is_ours=True,
+        status=request.state,
+        risk=request.risk,
+        revision=request.revision,
+        agent=request.agent.name,
+        subject=request.session.subject,
+        asked_at=request.created_at,
+        now=record.now,
+        case_href=address("case", record.slug, request.id, query=selection.query),
+        exact=exact,
+        run=Link(
+            text=short_name("RUN", request.run_id),
+            href=address("run", record.slug, request.run_id),
+        ),
+        checkpoint=request.pause.checkpoint.number,
+        lead=_lead(record, exact),
+        decide_by=request.due_at,
+        use_until=record.grant.expires_at if record.grant else None,
+        keys=keys_of(record),
+        queue=Link(text=str(request.queue)),
+        session=Link(text=short_name("SES", request.session_id)),
+        changes=changes(record),
+        policies=policy_reasons(record),
+        needs=needs(record),
+        radius=radius(request.tool),
+        facts=fact_rows(record.facts),
+        preconditions=precondition_rows(record),
+        talk=talk(record, newest_items(request.session_id)),
+        timeline=_timeline(record),
+        decisions=decision_rows(record.decisions),
+        explanation=request.explanation,
+        desk=desk_of(record, selection, _recap(record, exact), form),
+        progress=progress_of(record),
+        notice=notice or news_of(record),
+        place=place.words,
+        queue_href=address("queue", record.slug, query=selection.query),
+        previous_href=place.previous_href,
+        next_href=place.next_href,
+    )
+
+
+def place_of(
+    index: Index, slug: str, selection: Selection, record: CaseRecord
+) -> Place:
+    """Nothing for a case that the list does not hold (any more)."""
+    ids = [entry.id for entry in index.of(selection)]
+    if selection.view == "decided" or record.request.id not in ids:
+        return Place()
+    at = ids.index(record.request.id)
+
+    def beside(position: int) -> str:
+        if not 0 <= position < len(ids):
+            return ""
+        return address("case", slug, ids[position], query=selection.query)
+
+    return Place(
+        words=f"{at + 1} of {len(ids)}",
+        previous_href=beside(at - 1),
+        next_href=beside(at + 1),
+    )
+
+
+def _lead(record: CaseRecord, exact: ExactAction) -> str:
+    """The consequence in a sentence: the administrator's, or else our own."""
+    tool = record.request.tool
+    said = tool.definition.get("description")
+    if isinstance(said, str) and said:
+        return said
+    if tool.mode == Tool.Mode.MANAGED:
+        return "Once approved and verified, Keyturn makes exactly this call, once."
+    return f"Once approved and verified, {record.request.agent.name} may do this once."
+
+
+def _recap(record: CaseRecord, exact: ExactAction) -> tuple[RecapRow, ...]:
+    return recap_of(
+        record,
+        tool=exact.tool,
+        target=exact.target,
+        money=exact.money,
+        count=counted(exact.arguments.count, "argument"),
+    )
+
+
+def _timeline(record: CaseRecord) -> tuple[TimelineEntry, ...]:
+    """Steps of the run since the request was asked belong to its story."""
+    of = {"run_id": record.request.run_id}
+    points = Checkpoint.objects.filter(
+        **of, number__gte=record.request.pause.checkpoint.number
+    ).defer("payload")
+    steps = Transition.objects.filter(
+        **of, created_at__gte=record.request.pause.created_at
+    )
+    return timeline(
+        record,
+        list(points.order_by("-number")[:MOST_STEPS]),
+        list(steps.order_by("-seq")[:MOST_STEPS]),
+    )

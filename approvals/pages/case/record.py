@@ -1,0 +1,210 @@
+"""Everything about one request, read in one go, in as many statements for any case."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Final
+from uuid import UUID
+
+from django.db.models import FETCH_RAISE
+
+from approvals.access import queues_with, visible_queues
+from approvals.envelope import Envelope
+from approvals.models import (
+    Decision,
+    Grant,
+    Request,
+    ResumeJob,
+    Revision,
+    VerificationReport,
+)
+from approvals.pages.sealed import sealed_obligation, sealed_record
+from approvals.policy import Obligation
+from approvals.problems import NOT_FOUND
+from approvals.separation import Standing, standing
+from approvals.states import OPEN
+from checkpoints.models import Attempt, Effect
+from kernel.clock import database_now
+from sessions.models import Fact
+from tenants.models import Member
+from tenants.principal import Person
+
+MOST_REPORTS: Final = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseRecord:
+    """One request as it stands, and the person who looks at it.
+
+    `envelope` is the sealed record of the current revision and the only source of the
+    action. `before` is the one of the revision before. `rights` are the viewer's on
+    the request's queue. `standing` is None when the sealed record cannot be read.
+    """
+
+    viewer: Member
+    person: Person
+    slug: str
+    rights: frozenset[str]
+    request: Request
+    revision: Revision
+    revisions: Sequence[Revision]
+    envelope: Envelope
+    before: Envelope | None
+    decisions: Sequence[Decision]
+    grant: Grant | None
+    jobs: Sequence[ResumeJob]
+    reports: Sequence[VerificationReport]
+    effect: Effect | None
+    attempts: Sequence[Attempt]
+    facts: Sequence[Fact]
+    standing: Standing | None
+    people: Mapping[UUID, str]
+    now: datetime
+
+    @property
+    def is_open(self) -> bool:
+        return self.request.state in OPEN
+
+    @property
+    def is_decidable(self) -> bool:
+        """Whether an answer could still be recorded, by whomever."""
+        due = self.request.due_at
+        pending = self.request.state == Request.State.PENDING
+        return pending and self.is_intact and due is not None and self.now < due
+
+    @cached_property
+    def is_intact(self) -> bool:
+        """Whether the sealed bytes are canonical and those of the stated digest."""
+        return self.envelope.is_intact(bytes(self.revision.digest))
+
+    @cached_property
+    def sealed(self) -> Mapping[str, Any]:
+        """The sealed record, or nothing when the bytes are no record at all."""
+        return sealed_record(self.envelope)
+
+    @property
+    def obligation(self) -> Obligation | None:
+        return self.standing.obligation if self.standing else None
+
+    @property
+    def current_decisions(self) -> list[Decision]:
+        """Decisions on the wording that is asked now, counted or not."""
+        return [one for one in self.decisions if one.revision_id == self.revision.id]
+
+    @property
+    def counted(self) -> list[Decision]:
+        return [one for one in self.current_decisions if one.dismissed_at is None]
+
+    @property
+    def mine(self) -> Decision | None:
+        """The viewer's own answer to the current revision."""
+        own = (one for one in self.current_decisions if one.member_id == self.viewer.id)
+        return next(own, None)
+
+    @property
+    def report(self) -> VerificationReport | None:
+        """The newest report, whichever revision it was on."""
+        return self.reports[0] if self.reports else None
+
+    def name(self, member_id: UUID | None) -> str:
+        """A person by name, however long ago they were here."""
+        return self.people.get(member_id, "somebody") if member_id else "a policy"
+
+
+def read_case(
+    viewer: Member, person: Person, slug: str, request_id: UUID
+) -> CaseRecord:
+    """Raises `not_found` for a request on a queue that the viewer does not see.
+
+    Rights are looked at before anything else of the request is read.
+    """
+    request = _visible_request(viewer, request_id)
+    of = {"request_id": request.id}
+    revisions = list(Revision.objects.filter(**of).defer("envelope").order_by("number"))
+    revision, before = _wordings(request)
+    decisions = _decisions(request)
+    effect = Effect.objects.filter(request=request.id).order_by("-id").first()
+    envelope = Envelope(bytes(revision.envelope))
+    return CaseRecord(
+        viewer=viewer,
+        person=person,
+        slug=slug,
+        rights=_rights(viewer, request.queue_id),
+        request=request,
+        revision=revision,
+        revisions=revisions,
+        envelope=envelope,
+        before=before,
+        decisions=decisions,
+        grant=Grant.objects.filter(**of).order_by("-created_at", "-id").first(),
+        jobs=list(ResumeJob.objects.filter(**of).order_by("created_at", "id")),
+        reports=_reports(request),
+        effect=effect,
+        attempts=_attempts(effect),
+        facts=list(Fact.objects.filter(run_id=request.run_id).order_by("name")),
+        standing=_standing(request, revision, envelope),
+        people=_people(request.tenant_id),
+        now=database_now(),
+    )
+
+
+def _visible_request(viewer: Member, request_id: UUID) -> Request:
+    rows = Request.objects.filter(id=request_id, queue_id__in=visible_queues(viewer))
+    rows = rows.select_related(
+        "tool", "agent", "queue", "session", "run__workflow", "pause__checkpoint"
+    ).defer("pause__checkpoint__payload")
+    found = rows.fetch_mode(FETCH_RAISE).first()
+    if found is None:
+        raise NOT_FOUND("No such request.")
+    return found
+
+
+def _wordings(request: Request) -> tuple[Revision, Envelope | None]:
+    """The current revision, and the sealed record of the one before it."""
+    numbers = [request.revision, request.revision - 1]
+    rows = Revision.objects.filter(request_id=request.id, number__in=numbers)
+    found = {one.number: one for one in rows}
+    earlier = found.get(request.revision - 1)
+    before = Envelope(bytes(earlier.envelope)) if earlier else None
+    return found[request.revision], before
+
+
+def _decisions(request: Request) -> list[Decision]:
+    rows = Decision.objects.filter(request_id=request.id)
+    rows = rows.select_related("member__user", "revision").defer("revision__envelope")
+    return list(rows.order_by("created_at", "id").fetch_mode(FETCH_RAISE))
+
+
+def _reports(request: Request) -> list[VerificationReport]:
+    rows = VerificationReport.objects.filter(request_id=request.id)
+    return list(rows.order_by("-id")[:MOST_REPORTS])
+
+
+def _attempts(effect: Effect | None) -> list[Attempt]:
+    if effect is None:
+        return []
+    return list(Attempt.objects.filter(effect_id=effect.id).order_by("number"))
+
+
+def _standing(
+    request: Request, revision: Revision, envelope: Envelope
+) -> Standing | None:
+    """Who may count now; None when the record does not say what is owed."""
+    obligation = sealed_obligation(envelope)
+    if obligation is None or not sealed_record(envelope):
+        return None
+    return standing(request, revision, envelope, obligation)
+
+
+def _rights(viewer: Member, queue_id: UUID) -> frozenset[str]:
+    return frozenset(
+        right
+        for right in ("decide", "edit_arguments")
+        if queue_id in queues_with(viewer, right)
+    )
+
+
+def _people(tenant_id: UUID) -> dict[UUID, str]:
+    rows = Member.objects.filter(tenant_id=tenant_id).select_related("user")
+    return {one.id: str(one.user) for one in rows.fetch_mode(FETCH_RAISE)}

@@ -1,0 +1,200 @@
+"""What happened to one request, newest first, from the rows that each thing left."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import chain
+from typing import Final
+
+from approvals.models import Decision, Grant, Revision, VerificationReport
+from approvals.pages.case.exact import author_of
+from approvals.pages.case.record import CaseRecord
+from approvals.presentation.arguments import exact_text
+from approvals.presentation.case import DecisionRow, TimelineEntry
+from approvals.presentation.marks import mark
+from approvals.presentation.words import digest_words
+from checkpoints.models import Attempt, Checkpoint
+from sessions.models import Transition
+
+MOST: Final = 80
+
+
+def timeline(
+    record: CaseRecord,
+    checkpoints: Sequence[Checkpoint],
+    transitions: Sequence[Transition],
+) -> tuple[TimelineEntry, ...]:
+    """Everything of the request, and of its run since the request was asked."""
+    entries = chain(
+        (_revision(record, one) for one in record.revisions),
+        (_decision(one) for one in record.decisions),
+        map(_report, record.reports),
+        _grant(record.grant),
+        _attempts(record),
+        map(_checkpoint, checkpoints),
+        map(_transition, transitions),
+        _ended(record),
+    )
+    newest = sorted(entries, key=lambda entry: entry.at, reverse=True)
+    return tuple(newest[:MOST])
+
+
+def decision_rows(decisions: Sequence[Decision]) -> tuple[DecisionRow, ...]:
+    """Each answer that was given, oldest first, and why one counts no more."""
+    return tuple(
+        DecisionRow(
+            by=decider(one),
+            verdict=one.verdict,
+            at=one.created_at,
+            revision=one.revision.number,
+            reason=words_of(one),
+            counted=one.dismissed_at is None,
+            why_not_counted=one.dismissed_reason,
+        )
+        for one in decisions
+    )
+
+
+def decider(decision: Decision) -> str:
+    return str(decision.member.user) if decision.member else "Policy"
+
+
+def words_of(decision: Decision) -> str:
+    """What the person wrote: their answer where they gave one, then their reason."""
+    if decision.member is None:
+        return ""
+    answer = "" if decision.response is None else exact_text(decision.response)
+    return "\n\n".join(filter(None, [answer, decision.reason]))
+
+
+def _revision(record: CaseRecord, revision: Revision) -> TimelineEntry:
+    who = author_of(record, revision)
+    return TimelineEntry(
+        at=revision.created_at,
+        icon="request",
+        text=f"Revision {revision.number} asked by {who}",
+        note=f"digest {digest_words(bytes(revision.digest).hex(), pairs=1)}",
+        said=revision.reason if revision.author_type == "member" else "",
+    )
+
+
+def _decision(decision: Decision) -> TimelineEntry:
+    found = mark("verdict", decision.verdict)
+    on = f"on revision {decision.revision.number}"
+    gone = f"; dismissed: {decision.dismissed_reason}" if decision.dismissed_at else ""
+    return TimelineEntry(
+        at=decision.created_at,
+        icon=found.icon,
+        tone=found.tone,
+        text=f"{decider(decision)} {found.word}",
+        note=on + gone,
+        said=words_of(decision),
+    )
+
+
+def _report(report: VerificationReport) -> TimelineEntry:
+    if report.passed:
+        held = len(report.checks)
+        return TimelineEntry(
+            at=report.created_at,
+            icon="pass",
+            tone="ok",
+            text=f"Verified: {'all four checks' if held == 4 else 'the checks'} held",
+        )
+    return TimelineEntry(
+        at=report.created_at,
+        icon="fail",
+        tone="bad",
+        text=f"Refused: {report.reason}",
+        note=report.code,
+    )
+
+
+def _grant(grant: Grant | None) -> Iterator[TimelineEntry]:
+    """The approval's end, where it was not used."""
+    if grant is None or grant.ended_at is None or grant.state == Grant.State.CONSUMED:
+        return
+    yield TimelineEntry(
+        at=grant.ended_at,
+        icon="undo" if grant.state == Grant.State.REVOKED else "expired",
+        text=f"Approval {Grant.State(grant.state).label.lower()}",
+        note=grant.reason,
+    )
+
+
+def _attempts(record: CaseRecord) -> Iterator[TimelineEntry]:
+    for attempt in record.attempts:
+        yield _sent(attempt)
+        if attempt.ended_at is not None:
+            yield _came_to(attempt, attempt.ended_at, record)
+
+
+def _sent(attempt: Attempt) -> TimelineEntry:
+    return TimelineEntry(
+        at=attempt.created_at,
+        icon="effect",
+        text=f"Effect started, attempt {attempt.number}",
+        note=f"fence {attempt.fence}",
+    )
+
+
+def _came_to(attempt: Attempt, at: datetime, record: CaseRecord) -> TimelineEntry:
+    found = mark("effect", attempt.outcome)
+    assert record.effect is not None
+    external = record.effect.external_id
+    known = attempt.outcome == "confirmed" and external
+    return TimelineEntry(
+        at=at,
+        icon=found.icon,
+        tone=found.tone,
+        text=f"Attempt {attempt.number}: {found.word.lower()}",
+        note=f"external id {external}" if known else "",
+    )
+
+
+def _checkpoint(checkpoint: Checkpoint) -> TimelineEntry:
+    digest = digest_words(bytes(checkpoint.digest).hex(), pairs=1)
+    return TimelineEntry(
+        at=checkpoint.created_at,
+        icon="checkpoint",
+        text=f"Checkpoint {checkpoint.number} saved",
+        note=f"digest {digest}",
+    )
+
+
+def _transition(transition: Transition) -> TimelineEntry:
+    return TimelineEntry(
+        at=transition.created_at,
+        icon=mark("run", transition.to_state).icon,
+        text=transition_words(transition),
+        note=transition.reason if transition.actor_type != "agent" else "",
+    )
+
+
+def transition_words(transition: Transition) -> str:
+    """A run's step in words: its state, its stage, or the facts it stated."""
+    if transition.from_state != transition.to_state:
+        return f"Run {mark('run', transition.to_state).word.lower()}"
+    if transition.seq == 1 and not transition.changes:
+        return "Run opened"
+    if transition.from_stage != transition.to_stage:
+        return f"Stage {transition.to_stage}"
+    names = list(transition.changes)
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"Facts stated: {', '.join(names[:3])}{more}"
+
+
+def _ended(record: CaseRecord) -> Iterator[TimelineEntry]:
+    """Endings that leave no row of their own: expiry and withdrawal."""
+    request = record.request
+    if request.state not in {"expired", "cancelled", "superseded"}:
+        return
+    if request.decided_at is not None:
+        found = mark("request", request.state)
+        yield TimelineEntry(
+            at=request.decided_at,
+            icon=found.icon,
+            text=f"Request {found.word.lower()}",
+            note=request.resolution if request.state != "cancelled" else "",
+            said=request.resolution if request.state == "cancelled" else "",
+            said_by_agent=True,
+        )

@@ -1,0 +1,55 @@
+"""What has been decided, newest first: as much of it as anyone wants to turn over."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import FETCH_RAISE, Q
+
+from approvals.access import visible_queues
+from approvals.models import Request
+from approvals.pages.selection import Selection
+from tenants.models import Member
+
+
+def decided_page(
+    member: Member, selection: Selection, size: int
+) -> tuple[list[UUID], str]:
+    """Ids of one page, and the cursor of the next ('' for none)."""
+    rows = Request.objects.filter(
+        _search(selection.search) & _before(selection.after),
+        queue_id__in=visible_queues(member),
+        decided_at__isnull=False,
+    )
+    if selection.risk:
+        rows = rows.filter(risk=selection.risk)
+    newest = rows.order_by("-decided_at", "-id").only("id", "decided_at")
+    found = list(newest.fetch_mode(FETCH_RAISE)[: size + 1])
+    page = found[:size]
+    return [one.id for one in page], _cursor(page[-1]) if len(found) > size else ""
+
+
+def _search(text: str) -> Q:
+    if not text:
+        return Q()
+    return (
+        Q(title__icontains=text)
+        | Q(tool__name__icontains=text)
+        | Q(agent__name__icontains=text)
+    )
+
+
+def _cursor(request: Request) -> str:
+    assert request.decided_at is not None
+    return f"{request.decided_at.isoformat()} {request.id}"
+
+
+def _before(cursor: str) -> Q:
+    """What comes after the cursor's row; a cursor not of our making is none."""
+    at, _, id = cursor.partition(" ")
+    try:
+        moment, last = datetime.fromisoformat(at), UUID(id)
+    except ValueError:
+        return Q()
+    if moment.tzinfo is None:
+        return Q()
+    return Q(decided_at__lt=moment) | Q(decided_at=moment, id__lt=last)

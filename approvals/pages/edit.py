@@ -1,0 +1,134 @@
+"""The edit page: controls, then the comparison, and what the edit costs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import rfc8785
+
+from approvals.judging import judge_action
+from approvals.models import Decision
+from approvals.pages.addresses import address, short_name
+from approvals.pages.case.desk import asks_who
+from approvals.pages.case.record import CaseRecord
+from approvals.policy import Obligation
+from approvals.policy.obligation import Verdict
+from approvals.presentation.arguments import argument_tree
+from approvals.presentation.controls import controls
+from approvals.presentation.differences import differences
+from approvals.presentation.edit import Control, EditCost, EditView
+from approvals.presentation.reading import filled
+from approvals.presentation.words import counted
+from approvals.separation import standing
+from tenants.models import ApiKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edited:
+    """What a form said so far: texts by control name, or the arguments they make."""
+
+    reason: str = ""
+    post: Mapping[str, str] = field(default_factory=dict)
+    arguments: Any = None
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+
+def edit_view(record: CaseRecord, edited: Edited) -> EditView:
+    """The first step, or the second once `edited.arguments` are there."""
+    original = record.envelope.action.arguments
+    proposed = original if edited.arguments is None else edited.arguments
+    owed = _owed(record, proposed)
+    compared = edited.arguments is not None
+    id, slug = record.request.id, record.slug
+    return EditView(
+        label=short_name("REQ", id),
+        title=record.request.title,
+        tool=record.request.tool.name,
+        href=address("edit", slug, id),
+        case_href=address("case", slug, id),
+        decide_href=address("decide", slug, id),
+        digest=bytes(record.revision.digest).hex(),
+        revision=record.revision.number,
+        now=record.now,
+        controls=_controls(record, original, edited),
+        costs=_costs(record, owed),
+        counts=_editor_counts(record, owed),
+        reason=edited.reason,
+        reason_required=record.envelope.obligation.reason == "always",
+        reauthentication=asks_who(record),
+        errors=edited.errors,
+        differences=tuple(differences(original, proposed)) if compared else (),
+        tree=argument_tree(proposed, schema_of(record)) if compared else None,
+        arguments_text=rfc8785.dumps(proposed).decode() if compared else "",
+    )
+
+
+def schema_of(record: CaseRecord) -> Any:
+    return record.request.tool.definition.get("schema")
+
+
+def _controls(record: CaseRecord, original: Any, edited: Edited) -> tuple[Control, ...]:
+    asked = controls(original, schema_of(record))
+    return filled(asked, edited.post, edited.errors) if edited.post else tuple(asked)
+
+
+def _owed(record: CaseRecord, arguments: Any) -> Obligation:
+    """What policy would ask of these arguments now. Asked again when it is recorded."""
+    request = record.request
+    key = ApiKey.objects.select_related("agent").get(id=request.key_id)
+    return judge_action(
+        tool=request.tool.name,
+        arguments=arguments,
+        target=record.envelope.action.target,
+        risk=request.risk,
+        key=key,
+        agent=key.agent,
+        session=request.session,
+        run=request.run,
+    )
+
+
+def _editor_counts(record: CaseRecord, owed: Obligation) -> bool:
+    stands = standing(record.request, record.revision, record.envelope, owed)
+    return (
+        owed.verdict is Verdict.REQUIRE_REVIEW
+        and owed.editor_counts
+        and stands.counts(record.viewer.id)
+    )
+
+
+def _costs(record: CaseRecord, owed: Obligation) -> tuple[EditCost, ...]:
+    return (
+        _dismissed(record),
+        _asked_again(owed),
+        EditCost(
+            icon="agent",
+            text=f"{record.request.agent.name} acts on your values",
+            note="It is told who edited them and why.",
+        ),
+    )
+
+
+def _dismissed(record: CaseRecord) -> EditCost:
+    approve = Decision.Verdict.APPROVE
+    names = [record.name(d.member_id) for d in record.counted if d.verdict == approve]
+    if not names:
+        return EditCost(icon="key-waiting", text="No key has turned yet")
+    return EditCost(
+        icon="key-waiting",
+        text=f"Dismissed: the {'keys' if len(names) > 1 else 'key'} of {', '.join(names)}",
+        note="They agreed to other values.",
+    )
+
+
+def _asked_again(owed: Obligation) -> EditCost:
+    answers = {
+        Verdict.DENY: ("Policy refuses these values", "The request would be rejected."),
+        Verdict.ALLOW: ("Policy lets these values through", "No key is needed."),
+        Verdict.REQUIRE_REVIEW: (
+            f"Policy asks for {counted(owed.approvals_needed, 'key')}",
+            "It is asked again when you keep the values.",
+        ),
+    }
+    text, note = answers[owed.verdict]
+    return EditCost(icon="policy", text=text, note=note)

@@ -1,0 +1,62 @@
+"""Finding a request by exactly what people paste: an id, a short name, an external id."""
+
+import re
+from typing import Any, Final
+from uuid import UUID
+
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast, Right
+
+from approvals.access import visible_queues
+from approvals.models import Request
+from approvals.problems import NOT_FOUND
+from checkpoints.models import Effect
+from tenants.models import Member
+from tenants.principal import Person
+
+SHORT_NAME: Final = re.compile(r"(?:REQ|RUN)-([0-9A-F]{8})", re.IGNORECASE)
+
+
+def find_exactly(person: Person, text: str) -> UUID | None:
+    """The newest visible request that goes by this name, or none."""
+    viewer = Member.objects.get(id=person.member_id)
+    named = _by_id(text) or _by_short_name(text) or _by_external_id(text)
+    rows = Request.objects.filter(queue_id__in=visible_queues(viewer))
+    rows = rows.annotate(tail=_tail("id"), run_tail=_tail("run_id")).filter(named)
+    return rows.order_by("-created_at").values_list("id", flat=True).first()
+
+
+def response_schema(person: Person, request_id: UUID) -> dict[str, Any] | None:
+    """How the request's answers must look. Raises `not_found` for what is not seen."""
+    viewer = Member.objects.get(id=person.member_id)
+    rows = Request.objects.filter(id=request_id, queue_id__in=visible_queues(viewer))
+    found = rows.values("response_schema").first()
+    if found is None:
+        raise NOT_FOUND("No such request.")
+    schema: dict[str, Any] | None = found["response_schema"]
+    return schema
+
+
+def _tail(field: str) -> Right:
+    return Right(Cast(field, TextField()), 8)
+
+
+def _by_id(text: str) -> Q | None:
+    try:
+        id = UUID(text)
+    except ValueError:
+        return None
+    return Q(id=id) | Q(run_id=id) | Q(session_id=id)
+
+
+def _by_short_name(text: str) -> Q | None:
+    found = SHORT_NAME.fullmatch(text)
+    if found is None:
+        return None
+    tail = found[1].lower()
+    return Q(run_tail=tail) if text[:3].upper() == "RUN" else Q(tail=tail)
+
+
+def _by_external_id(text: str) -> Q:
+    effects = Effect.objects.filter(external_id=text).values("request")
+    return Q(id__in=effects)

@@ -1,0 +1,76 @@
+"""The frame of every page: where a member can go, and how much waits there."""
+
+from typing import Final
+
+from django.urls import reverse
+
+from approvals.pages.addresses import address
+from approvals.pages.index import Index
+from approvals.pages.selection import VIEWS, Selection
+from approvals.presentation.shell import NavItem, Shell
+from tenants.access import Membership, memberships
+from tenants.models import User
+
+PLACES: Final = (
+    ("queue", "Queue", "queue", "q"),
+    ("runs", "Runs", "runs", "r"),
+)
+
+
+def frame(
+    user: User,
+    member: Membership,
+    index: Index,
+    *,
+    place: str,
+    selection: Selection | None = None,
+    **about: str,
+) -> Shell:
+    """`place` is the name of the address that the page belongs to.
+
+    `about` names what the page's event stream tells of besides the queues: a `request`
+    or a `run`.
+    """
+    counts = index.counts()
+    several = len(memberships(user)) > 1
+    return Shell(
+        tenant=member.tenant_name,
+        person=str(user),
+        role=member.role.label,
+        home_href=address("queue", member.slug),
+        sign_out_href=reverse("account_logout"),
+        password_href=reverse("account_change_password"),
+        nav=_nav(member.slug, place, counts["mine"]),
+        views=_views(member.slug, selection, counts) if selection else (),
+        switch_href=reverse("home") if several else None,
+        live_href=address("stream", member.slug, query=about),
+        find_href=address("queue", member.slug),
+    )
+
+
+def _nav(slug: str, place: str, mine: int) -> tuple[NavItem, ...]:
+    return tuple(
+        NavItem(
+            label=label,
+            href=address(name, slug),
+            icon=icon,
+            key=key,
+            count=mine if name == "queue" else None,
+            current=name == place,
+        )
+        for name, label, icon, key in PLACES
+    )
+
+
+def _views(
+    slug: str, selection: Selection, counts: dict[str, int]
+) -> tuple[NavItem, ...]:
+    return tuple(
+        NavItem(
+            label=label,
+            href=address("queue", slug, query=Selection(view=view).query),
+            count=counts.get(view),
+            current=view == selection.view,
+        )
+        for view, label in VIEWS.items()
+    )

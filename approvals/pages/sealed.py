@@ -1,0 +1,36 @@
+"""Reading a stored envelope that may have been altered: what cannot be read is nothing.
+
+Whoever can write to the database can put anything there. A page then shows that it was
+altered; it must not fail, and it must not hide the rest of the list.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from approvals.envelope import Action, Envelope
+from approvals.policy import Obligation
+from kernel.problems import Problem
+
+UNREADABLE: Final = (Problem, AssertionError, LookupError, TypeError, ValueError)
+NOTHING: Final[Mapping[str, Any]] = {}
+
+
+def sealed_record(envelope: Envelope) -> Mapping[str, Any]:
+    """The whole record, or nothing unless it says what is asked and what is owed."""
+    if sealed_obligation(envelope) is None or sealed_action(envelope) is None:
+        return NOTHING
+    return envelope.record
+
+
+def sealed_obligation(envelope: Envelope) -> Obligation | None:
+    try:
+        return envelope.obligation
+    except UNREADABLE:
+        return None
+
+
+def sealed_action(envelope: Envelope) -> Action | None:
+    try:
+        return envelope.action
+    except UNREADABLE:
+        return None

@@ -1,0 +1,95 @@
+"""Deciding: one form, one verb, and nothing that was typed is lost."""
+
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
+
+from approvals.forms import AnswerForm, Flawed
+from approvals.pages.case.attempt import Attempt
+from approvals.pages.find import response_schema
+from approvals.problems import (
+    ARGUMENTS_UNCHANGED,
+    DIGEST_CHANGED,
+    REASON_NEEDED,
+    REAUTHENTICATE,
+    SECRET_IN_ARGUMENTS,
+)
+from approvals.services.case import Answer
+from approvals.services.decide import decide
+from approvals.views.desk import show_desk, to_case
+from approvals.views.edit import show_comparison
+from approvals.views.prove import prove_again
+from approvals.views.request import DeskRequest, missing_is_404
+from checkpoints.tools import ARGUMENTS_INVALID
+from kernel.problems import Problem
+from kernel.scope import tenant_transaction
+from tenants.pages import member_page
+
+# An edit that can be mended is shown again as an edit.
+MENDABLE: Final = frozenset(
+    {
+        ARGUMENTS_INVALID.code,
+        ARGUMENTS_UNCHANGED.code,
+        SECRET_IN_ARGUMENTS.code,
+        DIGEST_CHANGED.code,
+        REASON_NEEDED.code,
+        REAUTHENTICATE.code,
+    }
+)
+
+
+@member_page
+@sensitive_post_parameters("password")
+@require_POST
+def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
+    """POST requests/{id}/decide: 303 to the case; 4xx with the form as it was."""
+    answer: Answer | None = None
+    try:
+        with missing_is_404():
+            answer = _answer(request, id)
+            prove_again(request)
+            decide(request.person, request_id=id, answer=answer)
+    except Flawed as flawed:
+        return _again(request, id, answer, tried(request, flawed.errors))
+    except Problem as problem:
+        return _again(request, id, answer, tried(request, problem=problem))
+    return to_case(request, id)
+
+
+def _answer(request: DeskRequest, id: UUID) -> Answer:
+    with tenant_transaction(request.member.tenant_id):
+        schema = response_schema(request.person, id)
+    return AnswerForm(request.POST).answer(schema)
+
+
+def _again(
+    request: DeskRequest, id: UUID, answer: Answer | None, attempt: Attempt
+) -> HttpResponse:
+    """An edit that can be mended comes back as an edit, anything else as a case."""
+    edited = answer is not None and answer.arguments is not None
+    mendable = attempt.problem is None or attempt.problem.code in MENDABLE
+    if answer is not None and edited and mendable:
+        return show_comparison(request, id, answer, attempt)
+    return show_desk(request, id, attempt)
+
+
+def tried(
+    request: DeskRequest,
+    errors: Mapping[str, str] | None = None,
+    problem: Problem | None = None,
+) -> Attempt:
+    """The form as it was sent, without what must not come back."""
+    kept = {k: str(v) for k, v in request.POST.items() if k not in UNKEPT}
+    return Attempt(
+        verdict=request.POST.get("verdict", ""),
+        values=kept,
+        errors=errors or {},
+        problem=problem,
+    )
+
+
+UNKEPT: Final = frozenset({"csrfmiddlewaretoken", "password", "digest"})

@@ -1,0 +1,107 @@
+"""Editing: controls, then the comparison; the decision itself is posted to `decide`."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from approvals.pages.case import CaseRecord, read_case
+from approvals.pages.case.attempt import Attempt
+from approvals.pages.case.desk import blocked_answers
+from approvals.pages.edit import Edited, edit_view, schema_of
+from approvals.pages.frame import frame
+from approvals.pages.index import read_index
+from approvals.presentation.controls import controls
+from approvals.presentation.reading import Misread, by_name, read_controls
+from approvals.problems import NO_RIGHT, NOT_PENDING
+from approvals.services.asking import check_arguments
+from approvals.services.case import Answer
+from approvals.services.editing import same
+from approvals.views.desk import show_desk
+from approvals.views.request import DeskRequest, missing_is_404
+from kernel.problems import Problem
+from kernel.scope import tenant_transaction
+from tenants.models import Member
+from tenants.pages import member_page
+
+type Step = Callable[[CaseRecord], Edited]
+
+
+@member_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_page(request: DeskRequest, id: UUID) -> HttpResponse:
+    """GET requests/{id}/edit: the controls. POST: the comparison, nothing recorded."""
+    if request.method == "POST":
+        return _show(request, id, lambda record: _read(request, record))
+    return _show(request, id, lambda record: Edited())
+
+
+def show_comparison(
+    request: DeskRequest, id: UUID, answer: Answer, attempt: Attempt
+) -> HttpResponse:
+    """An edit that was refused, compared with what is asked now."""
+    problem = attempt.problem
+    whole = {"": f"{problem.title}. {problem.detail}"} if problem else {}
+    said = Edited(
+        reason=answer.reason,
+        arguments=answer.arguments,
+        errors={**whole, **attempt.errors},
+    )
+    return _show(request, id, lambda record: said, status=attempt.status)
+
+
+def _show(
+    request: DeskRequest, id: UUID, step: Step, *, status: int = 200
+) -> HttpResponse:
+    """The page; or the case with the reason why this person edits nothing here."""
+    with missing_is_404(), tenant_transaction(request.member.tenant_id):
+        viewer = Member.objects.get(id=request.member.member_id)
+        record = read_case(viewer, request.person, request.member.slug, id)
+        refused = _refused(record)
+        if refused is None:
+            edited = step(record)
+            shell = frame(
+                request.user, request.member, read_index(viewer), place="queue"
+            )
+            context = {"shell": shell, "edit": edit_view(record, edited)}
+    if refused is not None:
+        return show_desk(request, id, Attempt(verdict="edit", problem=refused))
+    flawed = 422 if edited.errors and status == 200 else status
+    return render(request, "approvals/edit.html", context, status=flawed)
+
+
+def _refused(record: CaseRecord) -> Problem | None:
+    if not record.is_decidable:
+        return NOT_PENDING(f"This is {record.request.state}.")
+    why = blocked_answers(record).get("edit")
+    return NO_RIGHT(why) if why else None
+
+
+def _read(request: DeskRequest, record: CaseRecord) -> Edited:
+    """The posted texts as arguments, or what is wrong with each."""
+    original = record.envelope.action.arguments
+    post = {name: str(text) for name, text in request.POST.items()}
+    reason = post.get("reason", "")
+    read = read_controls(post, original, schema_of(record))
+    if isinstance(read, Misread):
+        return Edited(reason=reason, post=post, errors=read.errors)
+    errors = _flaws(record, read.arguments)
+    if errors:
+        return Edited(reason=reason, post=post, errors=errors)
+    return Edited(reason=reason, arguments=read.arguments)
+
+
+def _flaws(record: CaseRecord, arguments: Any) -> dict[str, str]:
+    """What the tool would not take, beside the control that it is about."""
+    original = record.envelope.action.arguments
+    if same(arguments, original):
+        return {"": "Nothing differs yet. To keep it as it is, approve it."}
+    try:
+        check_arguments(record.request.tool, arguments, pointer="")
+    except Problem as problem:
+        flaw = {"pointer": problem.pointer or "", "detail": problem.detail}
+        return by_name(controls(original, schema_of(record)), [flaw])
+    return {}

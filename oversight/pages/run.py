@@ -1,0 +1,77 @@
+"""One run looked back on: where it stands, and how it came there."""
+
+from typing import Final
+from uuid import UUID
+
+from django.db.models import FETCH_RAISE
+
+from approvals.models import Request
+from approvals.pages.addresses import address, short_name
+from approvals.pages.case.facts import fact_rows
+from approvals.presentation.case import Link
+from checkpoints.models import Checkpoint
+from kernel.clock import database_now
+from oversight.pages.steps import checkpoint_story
+from oversight.pages.story import read_story
+from oversight.presentation.run import CheckpointStory, RunView
+from oversight.queries import visible_requests, visible_run
+from sessions.models import Fact, Run
+from tenants.models import Member
+
+STANDS: Final = {
+    "running": "The agent works on it.",
+    "paused": "It is paused, and its agent waits for an answer.",
+    "resuming": "It was answered, and is being brought on.",
+    "needs_attention": "Only a person can say what is true now.",
+    "completed": "It is completed.",
+    "failed": "It failed.",
+    "cancelled": "It was cancelled.",
+}
+
+
+def run_view(viewer: Member, slug: str, run_id: UUID) -> RunView:
+    """Raises `not_found` for a run that the member may not see."""
+    run = visible_run(viewer, run_id)
+    asked = visible_requests(viewer).filter(run_id=run.id).select_related("tool")
+    requests = list(asked.order_by("created_at", "id").fetch_mode(FETCH_RAISE))
+    return RunView(
+        id=str(run.id),
+        label=short_name("RUN", run.id),
+        title=run.session.title,
+        agent=run.agent.name,
+        subject=run.session.subject,
+        workflow=f"{run.workflow.kind} {run.workflow.version}",
+        state=run.state,
+        stage=run.stage,
+        answer=_answer(run, requests),
+        opened_at=run.created_at,
+        now=database_now(),
+        fence=run.fence,
+        runs_href=address("runs", slug),
+        head=_head(run),
+        lease_until=run.due_at,
+        external_id=run.external_id or "",
+        facts=fact_rows(list(Fact.objects.filter(run_id=run.id).order_by("name"))),
+        requests=tuple(
+            Link(
+                text=short_name("REQ", one.id),
+                href=address("case", slug, one.id),
+            )
+            for one in requests
+        ),
+        story=read_story(run, requests, slug),
+    )
+
+
+def _answer(run: Run, requests: list[Request]) -> str:
+    """Where it stands in a sentence of ours, then the reason that was recorded."""
+    waiting = [one.title for one in requests if one.due_at is not None]
+    asked = f" It asks: {waiting[0]}." if waiting and run.state == "paused" else ""
+    more = f" And {len(waiting) - 1} more." if asked and len(waiting) > 1 else ""
+    return f"{STANDS[run.state]}{asked}{more}"
+
+
+def _head(run: Run) -> CheckpointStory | None:
+    rows = Checkpoint.objects.filter(run_id=run.id, number=run.head_number or 0)
+    head = rows.defer("payload").first()
+    return checkpoint_story(head) if head else None

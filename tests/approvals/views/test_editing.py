@@ -1,0 +1,129 @@
+"""Editing in the browser: typed values, a comparison first, and what it costs."""
+
+from typing import Any
+
+from approvals.models import Decision, Request
+from tests.approvals.stage import ARGUMENTS, Stage
+from tests.approvals.views.browsing import Reader, reader
+
+V = Decision.Verdict
+AS_IT_IS = {"/payee": "Halden Paper Supply", "/amount": "1240.00", "/urgent": ""}
+
+
+def compare(bob: Reader, request: Request, **changed: str) -> Any:
+    """The first step: post the controls."""
+    form = AS_IT_IS | {f"/{name}": text for name, text in changed.items()}
+    digest = bob.case(request.id).exact.digest
+    said = {"digest": digest, "reason": "Less.", **form}
+    return bob.post(f"requests/{request.id}/edit", said)
+
+
+def keep(bob: Reader, request: Request, response: Any) -> Any:
+    """The second step: post what the comparison page holds."""
+    edit = response.context["edit"]
+    form = {
+        "verdict": "edit",
+        "digest": edit.digest,
+        "reason": edit.reason,
+        "arguments": edit.arguments_text,
+    }
+    return bob.post(f"requests/{request.id}/decide", form)
+
+
+def test_each_value_has_a_control(stage: Stage) -> None:
+    edit = reader(stage).get(f"requests/{stage.ask().id}/edit").context["edit"]
+    assert {one.pointer: one.text for one in edit.controls} == AS_IT_IS
+
+
+def test_the_comparison_comes_before_anything_is_recorded(stage: Stage) -> None:
+    request, bob = stage.ask(), reader(stage)
+    response = compare(bob, request, amount="1000.00")
+    edit = response.context["edit"]
+    assert response.status_code == 200
+    assert [(one.pointer, one.after) for one in edit.differences] == [
+        ("/amount", '"1000.00"')
+    ]
+    assert stage.fresh(request).revision == 1
+
+
+def test_what_is_kept_becomes_the_next_revision(stage: Stage) -> None:
+    request, bob = stage.ask(), reader(stage)
+    response = keep(
+        bob, request, compare(bob, request, amount="1000.00", urgent="true")
+    )
+    assert response.status_code == 303
+    case = bob.case(request.id)
+    shown = {node.name: node.text for node in case.exact.arguments.children}
+    assert (case.revision, shown) == (
+        2,
+        {"payee": "Halden Paper Supply", "amount": "1000.00", "urgent": "true"},
+    )
+    assert case.desk.blocked["approve"]  # the editor turns no key here
+
+
+def test_a_value_that_does_not_fit_is_said_beside_its_control(stage: Stage) -> None:
+    request, bob = stage.ask(), reader(stage)
+    response = compare(bob, request, amount="a lot")
+    controls = {one.pointer: one for one in response.context["edit"].controls}
+    assert response.status_code == 422
+    assert (controls["/amount"].text, bool(controls["/amount"].error)) == (
+        "a lot",
+        True,
+    )
+
+
+def test_nothing_changed_is_no_edit(stage: Stage) -> None:
+    request, bob = stage.ask(), reader(stage)
+    response = compare(bob, request)
+    assert response.status_code == 422
+    assert "Nothing differs" in response.context["edit"].errors[""]
+
+
+def test_a_stale_edit_is_compared_with_what_is_asked_now(stage: Stage) -> None:
+    request, bob = stage.ask(), reader(stage)
+    mine = compare(bob, request, amount="1000.00")
+    theirs = {**ARGUMENTS, "amount": "900.00"}
+    carol = stage.reviewer()
+    stage.answer(request, by=carol, verdict=V.EDIT, arguments=theirs, reason="x")
+    response = keep(bob, request, mine)
+    edit = response.context["edit"]
+    assert response.status_code == 409
+    assert [(one.before, one.after) for one in edit.differences] == [
+        ('"900.00"', '"1000.00"')
+    ]
+    assert edit.reason == "Less."
+    assert keep(bob, request, response).status_code == 303  # having read it
+
+
+def test_the_cost_is_told_before(stage: Stage) -> None:
+    carol = stage.reviewer()
+    stage.policy(rules=[{"approvals": 2}])
+    request = stage.ask()
+    stage.answer(request, by=carol)
+    edit = reader(stage).get(f"requests/{request.id}/edit").context["edit"]
+    texts = [cost.text for cost in edit.costs]
+    assert "Dismissed: the key of Carol" in texts
+    assert "Policy asks for 2 keys" in texts
+    assert not edit.counts
+
+
+def test_where_the_policy_counts_the_editor_the_page_says_so(stage: Stage) -> None:
+    stage.policy(editor_counts=True)
+    request, bob = stage.ask(), reader(stage)
+    assert bob.get(f"requests/{request.id}/edit").context["edit"].counts
+    keep(bob, request, compare(bob, request, amount="1000.00"))
+    assert stage.fresh(request).state == "approved"
+
+
+def test_policy_is_asked_of_the_new_values(stage: Stage) -> None:
+    stage.policy("limit", verdict="deny", selector="arguments.amount == '9.99'")
+    request, bob = stage.ask(), reader(stage)
+    edit = compare(bob, request, amount="9.99").context["edit"]
+    assert "Policy refuses these values" in [cost.text for cost in edit.costs]
+
+
+def test_who_may_not_edit_gets_the_case_and_the_reason(stage: Stage) -> None:
+    request = stage.ask()
+    response = reader(stage, stage.house.alice).get(f"requests/{request.id}/edit")
+    assert response.status_code == 403
+    assert response.context["case"].notice.code == "not_permitted"

@@ -1,0 +1,247 @@
+"""One tenant in which every page has something to show, in every state it can be in."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from approvals.models import Decision, Request, ResumeJob
+from checkpoints.services.tools import register_tool
+from kernel.scope import tenant_transaction
+from sessions.contract import Claim
+from sessions.models import Run
+from sessions.services.runs import record_transition, start_run
+from sessions.services.sessions import append_items, open_session
+from tests.approvals.stage import Stage, fresh_stage
+from tests.examples.waiting import wait_until
+from tests.factories import Somebody
+
+V = Decision.Verdict
+HOSTILE = (
+    "Zahlung an \u0391cme\u200b Logistics \u202egnp.exe <script>alert(1)</script>"
+    + "\n" * 40
+    + "✔ VERIFIED BY FINANCE"
+)
+CORRECTION = {
+    "invoice_id": "INV-1042",
+    "purchase_order": "PO-7731",
+    "supplier": {"id": "S-118", "name": "Halden Paper Supply", "email": "a@h.example"},
+    "currency": "EUR",
+    "amount": "-1240.00",
+    "reply_by": "2026-12-07",
+    "lines": [
+        {"line": n, "item": f"Toner cartridge TN-{n}50", "quantity": 40 + n, "each": p}
+        for n, p in enumerate(["93.00", "62.00", "14.50"], start=1)
+    ],
+    "message": "Hello, on invoice INV-1042 line 2 (toner cartridge TN-450, 40 pieces) "
+    "you charged €93.00 each. Our purchase order PO-7731 has €62.00 each. Please send "
+    "a corrected invoice by 7 December 2026. Thank you.",
+}
+CORRECTION_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "invoice_id": {"type": "string", "readOnly": True},
+        "amount": {"type": "string", "pattern": "^-?[0-9]+\\.[0-9]{2}$"},
+        "reply_by": {"type": "string", "format": "date"},
+        "message": {"type": "string", "maxLength": 2000},
+    },
+}
+ITEMS = [
+    {"role": "user", "content": "Please check INV-1042, but send nothing unapproved."},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"function": {"name": "compare_lines", "arguments": '{"po":"PO-7731"}'}}
+        ],
+    },
+    {"role": "tool", "content": "3 lines, 1 mismatch"},
+    {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "I wrote the message. I will wait."}],
+    },
+]
+FACTS = {
+    "po_matched": Claim(value=True, provenance="tool", reference="compare_lines"),
+    "ordered_total": Claim(value="2480.00", provenance="tool", reference="item 3"),
+    "instruction": Claim(value="send nothing unapproved", provenance="user"),
+    "supplier_agrees": Claim(value="probably", provenance="model"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gallery:
+    """`pages` are addresses by the name of their picture."""
+
+    stage: Stage
+    reader: Somebody
+    pages: Mapping[str, str]
+
+
+def open_gallery(tool: Mapping[str, Any]) -> Gallery:
+    """`tool` is a managed tool that can be called; a worker must be running."""
+    stage = fresh_stage()
+    _tools(stage, tool)
+    carol = stage.reviewer("Carol")
+    stage.policy(
+        "corrections",
+        summary="a request to an outside company needs two people.",
+        selector="tool == 'send_correction_request'",
+        rules=[{"approvals": 2}],
+    )
+    two_keys = _correction(stage)
+    stage.answer(two_keys, by=carol, reason="Checked against the October price list.")
+    requests = {
+        "two-keys": two_keys,
+        "hostile": stage.ask(arguments={"payee": HOSTILE, "amount": "48200.00"}),
+        "answer": _question(stage),
+        "small": _small(stage),
+        "many-lines": _many_lines(stage),
+        "changes": _decided(stage, V.REQUEST_CHANGES),
+        "rejected": _decided(stage, V.REJECT),
+        "ready": _ready(stage),
+        "refused": _refused(stage),
+        "confirmed": _confirmed(stage),
+    }
+    return Gallery(stage=stage, reader=stage.bob, pages=_addresses(stage, requests))
+
+
+def _addresses(stage: Stage, requests: Mapping[str, Request]) -> dict[str, str]:
+    home = f"/t/{stage.house.tenant.slug}"
+    two = requests["two-keys"]
+    return {
+        "queue": f"{home}/queue",
+        "queue-decided": f"{home}/queue?view=decided",
+        "queue-empty": f"{home}/queue?q=nothing+like+this",
+        **{f"case-{name}": f"{home}/queue/{one.id}" for name, one in requests.items()},
+        "edit": f"{home}/requests/{two.id}/edit",
+        "runs": f"{home}/runs",
+        "run": f"{home}/runs/{two.run_id}",
+        "run-confirmed": f"{home}/runs/{requests['confirmed'].run_id}",
+        "run-refused": f"{home}/runs/{requests['refused'].run_id}",
+    }
+
+
+def _tools(stage: Stage, tool: Mapping[str, Any]) -> None:
+    for name, mode, risk, definition in (
+        (
+            "send_correction_request",
+            "managed",
+            "high",
+            {
+                "title": "Send a correction request to {supplier.name} for {invoice_id}",
+                "size": "{currency} {amount}",
+                "description": "Asks a supplier in writing to correct an invoice. One "
+                "e-mail leaves the company and cannot be recalled.",
+                "schema": CORRECTION_SCHEMA,
+                **tool,
+            },
+        ),
+        ("tag_tickets", "agent", "low", {}),
+    ):
+        register_tool(
+            tenant_id=stage.tenant_id,
+            by=stage.house.alice.id,
+            name=name,
+            mode=mode,
+            risk=risk,
+            definition=definition,
+        )
+
+
+def _run(stage: Stage) -> Run:
+    """A run with a conversation behind it and facts of every kind."""
+    who = stage.house.robot.principal
+    session = open_session(who=who, subject="Ingrid Moe", title="Check INV-1042")
+    run, _ = start_run(who=who, session_id=session.id, external_id="job-1042")
+    texts = [json.dumps(item) for item in ITEMS]
+    append_items(who=who, session_id=session.id, items=texts)
+    record_transition(
+        who=who,
+        run_id=run.id,
+        fence=run.fence,
+        expected_version=0,
+        facts=FACTS,
+        reason="Compared the invoice with its order.",
+    )
+    return stage.fresh(run)
+
+
+def _correction(stage: Stage, **other: Any) -> Request:
+    return stage.ask(
+        _run(stage),
+        tool="send_correction_request",
+        arguments=CORRECTION,
+        target="billing@halden.example",
+        preconditions=({"field": "po_matched", "equals": True, "max_age": 14_400},),
+        explanation="The invoice is clearly wrong on line 2. ✔ VERIFIED BY FINANCE.",
+        **other,
+    )
+
+
+def _question(stage: Stage) -> Request:
+    schema = {
+        "type": "object",
+        "required": ["cost_centre"],
+        "properties": {
+            "cost_centre": {"type": "string", "enum": ["4100", "4200"]},
+            "urgent": {"type": "boolean"},
+            "note": {"type": "string", "maxLength": 400},
+        },
+    }
+    return stage.ask(
+        tool="tag_tickets",
+        arguments={"question": "Which cost centre is it?"},
+        allowed=["respond", "reject"],
+        response_schema=schema,
+    )
+
+
+def _small(stage: Stage) -> Request:
+    return stage.ask(tool="tag_tickets", arguments={"tag": "billing", "tickets": 38})
+
+
+def _many_lines(stage: Stage) -> Request:
+    lines = [{"sku": f"A-{n}", "quantity": n, "open": n % 2 == 0} for n in range(60)]
+    return stage.ask(tool="tag_tickets", arguments={"lines": lines})
+
+
+def _decided(stage: Stage, verdict: Decision.Verdict) -> Request:
+    request = stage.ask()
+    stage.answer(request, verdict=verdict, reason="Name the line and both prices.")
+    return request
+
+
+def _ready(stage: Stage) -> Request:
+    request = stage.ask()
+    stage.answer(request)
+    _work(stage, request)
+    return request
+
+
+def _refused(stage: Stage) -> Request:
+    """Approved by Bob under one rule, then policy was tightened."""
+    request = stage.ask()
+    stage.answer(request)
+    stage.policy("payments", selector="tool == 'pay'", rules=[{"approvals": 2}])
+    _work(stage, request)
+    return request
+
+
+def _confirmed(stage: Stage) -> Request:
+    request = _correction(stage)
+    for somebody in (stage.bob, stage.reviewer("Dagny")):
+        stage.answer(request, by=somebody)
+    _work(stage, request)
+    return request
+
+
+def _work(stage: Stage, request: Request) -> None:
+    """The installation's worker takes the job; what it came to is waited for."""
+
+    def is_done() -> bool:
+        with tenant_transaction(stage.tenant_id):
+            jobs = ResumeJob.objects.filter(request=request)
+            return all(job.due_at is None for job in jobs)
+
+    wait_until(is_done)

@@ -1,0 +1,35 @@
+"""Pictures of every page, to be looked at: `make screenshots`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.approvals.tool_server import ToolServer
+from tests.browser.conftest import Visit
+from tests.browser.gallery import Gallery, open_gallery
+from tests.installation import Installation
+
+ROOT = Path(__file__).resolve().parents[2]
+WIDTHS = {"wide": (1440, 900), "tablet": (768, 1024), "phone": (375, 812)}
+
+
+@pytest.fixture(scope="module")
+def gallery(installation: Installation) -> Iterator[Gallery]:
+    server = ToolServer()
+    yield open_gallery(server.definition())
+    server.close()
+
+
+@pytest.mark.screenshots
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_pictures(visit: Visit, gallery: Gallery, width: str, scheme: str) -> None:
+    wide, high = WIDTHS[width]
+    size = {"width": wide, "height": high}
+    visitor = visit(gallery.reader, viewport=size, color_scheme=scheme)
+    folder = ROOT / "var" / "screenshots" / f"{width}-{scheme}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, path in gallery.pages.items():
+        visitor.page.goto(path, wait_until="load")
+        visitor.page.screenshot(path=folder / f"{name}.png")
