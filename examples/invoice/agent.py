@@ -28,7 +28,7 @@ import httpx
 
 from examples.invoice.documents import DocumentFolder
 from examples.invoice.external_call import CorrectionSystem
-from examples.invoice.keyturn_api import Json, Keyturn, OutOfPatience, Pause, Problem
+from examples.invoice.keyturn_api import Json, Keyturn, OutOfPatience, Problem
 from examples.invoice.log_lines import log_to_stderr
 from examples.invoice.progress import CheckpointUnreadable, Progress, Step
 from examples.invoice.review import Review
@@ -68,10 +68,12 @@ class Agent:
         )
         desk = self._desk(task, invoice_id)
         if task.run()["state"] not in ENDED:
-            self._go_on(desk, task.progress(invoice_id))
+            self._go_on(desk, task.pick_up(invoice_id))
         run = task.run()
         desk.tell(f"run {run['state']}")
-        return {"invoice": invoice_id, "run": run["id"], "state": run["state"]}
+        line = {"invoice": invoice_id, "run": run["id"], "state": run["state"]}
+        told = {name: run["facts"].get(name) for name in ("outcome", "external_id")}
+        return line | {name: fact["value"] for name, fact in told.items() if fact}
 
     def _go_on(self, desk: Desk, progress: Progress) -> None:
         desk.tell(f"{desk.task.name}: next is {progress.step}")
@@ -94,7 +96,7 @@ class Agent:
         def tell(text: str) -> None:
             log.info("%s  %s", invoice_id, text)
 
-        review = Review(task, self.corrections, tell, Pause(self.api.patience))
+        review = Review(task, self.corrections, tell)
         return Desk(self.folder, task, review)
 
 

@@ -260,7 +260,7 @@ def _described(effect: Effect) -> Answer:
     body = {
         "state": "confirmed",
         "external_id": effect.external_id,
-        "invoice_id": effect.invoice_id,
+        "arguments": effect.arguments,
         "created_at": effect.created_at,
         "replayed": effect.replayed,
     }

@@ -55,7 +55,7 @@ class Effect:
     kind: str
     key: str
     external_id: str
-    invoice_id: str
+    arguments: dict[str, Any]
     created_at: str
     replayed: bool
 
@@ -188,7 +188,7 @@ def _effect(row: Any, *, replayed: bool) -> Effect:
         kind=row["kind"],
         key=row["key"],
         external_id=row["external_id"],
-        invoice_id=row["invoice_id"],
+        arguments=json.loads(row["body"]),
         created_at=row["created_at"],
         replayed=replayed,
     )

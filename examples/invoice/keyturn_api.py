@@ -37,6 +37,14 @@ class Problem(Exception):
         return f"{self.status} {self.code}: {self.document.get('detail', '')}"
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A successful response; `created`: this very call made what it describes."""
+
+    body: Json
+    created: bool
+
+
 class OutOfPatience(Exception):
     """The server stayed away for longer than the agent is willing to wait."""
 
@@ -67,20 +75,20 @@ class Keyturn:
 
     def get(self, path: str, **query: str | int) -> Json:
         """Read; raises `Problem` and `OutOfPatience`."""
-        return self._send(self.http.build_request("GET", path, params=query))
+        request = self.http.build_request("GET", path, params=query)
+        return self._send(request).body
 
     def post(
-        self, path: str, body: Json, *, key: str = "", fence: int | None = None
-    ) -> Json:
+        self, path: str, body: Json, *, key: str, fence: int | None = None
+    ) -> Answer:
         """Change something, once per `key`; raises `Problem` and `OutOfPatience`."""
-        headers = {"Idempotency-Key": key} if key else {}
+        headers = {"Idempotency-Key": key}
         if fence is not None:
             headers["Keyturn-Fence"] = str(fence)
-        return self._send(
-            self.http.build_request("POST", path, json=body, headers=headers)
-        )
+        request = self.http.build_request("POST", path, json=body, headers=headers)
+        return self._send(request)
 
-    def _send(self, request: httpx.Request) -> Json:
+    def _send(self, request: httpx.Request) -> Answer:
         pause = Pause(self.patience)
         while True:
             try:
@@ -89,8 +97,7 @@ class Keyturn:
                 pause.take(f"{request.url.path}: {type(error).__name__}")
                 continue
             if response.is_success:
-                answer: Json = response.json()
-                return answer
+                return Answer(response.json(), created=response.status_code == 201)
             problem = _problem(response)
             if response.status_code not in _AGAIN and problem.code not in _BUSY:
                 raise problem

@@ -19,7 +19,7 @@ from examples.invoice.review import Review
 from examples.invoice.safe_xml import DocumentRefused
 from examples.invoice.task import Task
 from examples.invoice.tool_definitions import VALIDATION_MAX_AGE
-from examples.invoice.validation import validate
+from examples.invoice.validation import Validation, validate
 
 INSTRUCTION = (
     "Please check {invoice} against the order. If something is wrong, prepare the"
@@ -74,12 +74,9 @@ def validate_invoice(desk: Desk, progress: Progress) -> Progress:
     result = validate(order, invoice)
     said = {"status": result.status, "failed": list(result.failed)}
     desk.task.say(_call("validate_invoice", [invoice.id], said), step="validate")
-    facts = {
-        "validation_status": _tool_fact(
-            result.status, reference="validate_invoice", digest=invoice.digest
-        )
-    }
-    desk.task.record(facts, stage="validated", reason=f"{result.checks} checks")
+    desk.task.record(
+        _validated(result, invoice), stage="validated", reason=f"{result.checks} checks"
+    )
     desk.tell(f"validation {result.status} {', '.join(result.failed)}".rstrip())
     return replace(progress, step=Step.PAUSE, validation_status=result.status)
 
@@ -107,7 +104,9 @@ def pause(desk: Desk, progress: Progress) -> Progress:
 def act(desk: Desk, progress: Progress) -> Progress:
     """Wait for people, and let the action happen if they agree."""
     assert progress.action is not None
-    outcome = desk.review.until_settled(_call_id(desk, progress.action))
+    outcome = desk.review.until_settled(
+        _call_id(desk, progress.action), lambda: _keep_fresh(desk, progress)
+    )
     desk.tell(f"{outcome.result} {outcome.external_id or outcome.detail}".rstrip())
     return _ended(progress, outcome)
 
@@ -118,10 +117,11 @@ def finish(desk: Desk, progress: Progress) -> Progress:
     assert outcome is not None
     facts = {"outcome": _tool_fact(outcome.result, reference=progress.invoice_id)}
     if outcome.external_id and progress.action:
-        proof = outcome.external_id
         facts |= {
-            _DONE_FACT[progress.action.tool]: _tool_fact(True, reference=proof),
-            "external_id": _tool_fact(outcome.external_id, reference=proof),
+            _DONE_FACT[progress.action.tool]: _tool_fact(
+                True, reference=outcome.detail
+            ),
+            "external_id": _tool_fact(outcome.external_id, reference=outcome.detail),
         }
     desk.task.record(facts, stage="done", reason=outcome.detail or outcome.result)
     desk.task.complete(outcome.fields())
@@ -148,6 +148,29 @@ def _documents(desk: Desk, progress: Progress) -> tuple[Invoice, Order]:
         if document.digest != progress.digests[document.id]:
             raise DocumentRefused("changed", f"{document.id} changed while in work")
     return invoice, order
+
+
+def _keep_fresh(desk: Desk, progress: Progress) -> None:
+    """Validate again before the last time is too long ago to act on."""
+    validated = desk.task.run()["facts"]["validation_status"]
+    if validated["age_seconds"] < VALIDATION_MAX_AGE / 2:
+        return
+    invoice, order = _documents(desk, progress)
+    result = validate(order, invoice)
+    desk.tell(f"validated again: {result.status}")
+    desk.task.record(
+        _validated(result, invoice),
+        stage="awaiting_approval",
+        reason="the last validation grows old",
+        again=True,
+    )
+
+
+def _validated(result: Validation, invoice: Invoice) -> Json:
+    fact = _tool_fact(
+        result.status, reference="validate_invoice", digest=invoice.digest
+    )
+    return {"validation_status": fact}
 
 
 def _ended(progress: Progress, outcome: Outcome) -> Progress:

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import uuid4
 
-from examples.invoice.keyturn_api import Json, Keyturn, Pause, Problem
+from examples.invoice.keyturn_api import Answer, Json, Keyturn, Pause, Problem
 from examples.invoice.progress import SCHEMA_VERSION, Progress, restore
 from examples.invoice.tool_definitions import WORKFLOW_KIND
 
 ENDED = frozenset({"completed", "failed", "cancelled"})
 LEASE_SECONDS = 60
+_TAKEN_OVER = frozenset({"stale_writer", "stale_checkpoint", "run_ended"})
 
 
 class AnotherWriter(Exception):
@@ -32,16 +33,14 @@ class Task:
 
     @classmethod
     def open(cls, api: Keyturn, name: str, *, subject: str, title: str) -> "Task":
-        """Find the task's session and run by their external id, or create them."""
-        session = _first(api.get("sessions", external_id=name)) or _once(
-            api, "sessions", {"subject": subject, "title": title, "external_id": name}
-        )
-        run = _first(api.get("runs", external_id=name)) or _once(
-            api,
-            f"sessions/{session['id']}/runs",
-            {"workflow": WORKFLOW_KIND, "external_id": name},
-        )
-        return cls(api, name, session["id"], run["id"])
+        """Find the task's session and run by the task's name, or create them."""
+        serves = {"subject": subject, "title": title, "external_id": name}
+        session = _once(api, "sessions", serves).body["id"]
+        kind = {"workflow": WORKFLOW_KIND, "external_id": name}
+        run = _once(api, f"sessions/{session}/runs", kind)
+        # Whoever creates a run has claimed it with that; who finds it has not.
+        fence = run.body["fence"] if run.created else None
+        return cls(api, name, session, run.body["id"], fence)
 
     def run(self) -> Json:
         """The run as the server has it now."""
@@ -55,15 +54,21 @@ class Task:
                 self.fence = self._claimed()
             except Problem as problem:
                 if problem.code != "lease_held":
-                    raise
+                    raise _understood(problem, self.name) from problem
                 pause.take(f"{self.name}: another process holds the lease")
 
     def let_go(self) -> None:
         """Forget the claim before a wait in which others may need to write."""
         self.fence = None
 
-    def progress(self, invoice_id: str) -> Progress:
-        """Where the run's head checkpoint says that the work stopped."""
+    def pick_up(self, invoice_id: str) -> Progress:
+        """Where the run's head checkpoint says that the work stopped.
+
+        A run that is under way is claimed first: whoever wrote to it until now can do
+        so no more, and what is read stays true. A paused one is everybody's to read.
+        """
+        if self.run()["state"] == "running":
+            self.claim()
         if self.run()["head"] is None:
             return Progress(invoice_id=invoice_id)
         head = self.api.get(f"runs/{self.run_id}/checkpoints/head")
@@ -106,43 +111,53 @@ class Task:
     def say(self, items: Iterable[Json], *, step: str) -> None:
         """Add to the conversation, once per step."""
         body = {"items": list(items), "run": self.run_id}
-        key = f"{self.run_id}/{step}/items"
-        self.api.post(f"sessions/{self.session_id}/items", body, key=key)
+        self.send(f"sessions/{self.session_id}/items", body, step=f"{step}/items")
 
-    def record(self, facts: Json, *, stage: str, reason: str) -> None:
-        """Record facts that are not recorded yet, and the stage they lead to."""
-        run = self.run()
-        while run["stage"] != stage or not _holds(run["facts"], facts):
+    def record(
+        self, facts: Json, *, stage: str, reason: str, again: bool = False
+    ) -> None:
+        """Record facts and the stage they lead to, unless they are recorded already.
+
+        With `again` they are recorded in any case, as observed now.
+        """
+        while True:
+            run = self.run()
+            if not again and _recorded(run, facts, stage):
+                return
             version = run["version"]
             body = {"facts": facts, "stage": stage, "reason": reason}
             body |= {"expected_version": version}
+            step = f"{stage}/{version}"
             try:
-                self.write(
-                    f"runs/{self.run_id}/transitions", body, step=f"{stage}/{version}"
-                )
+                self.write(f"runs/{self.run_id}/transitions", body, step=step)
+                return
             except Problem as problem:
                 if problem.code != "stale_version":
                     raise
-            run = self.run()
 
     def write(self, path: str, body: Json, *, step: str) -> Json:
         """POST as the run's one writer, once per step; raises `AnotherWriter`."""
         self.claim()
-        key = f"{self.run_id}/{step}"
         try:
-            return self.api.post(path, body, key=key, fence=self.fence)
+            return self.send(path, body, step=step, fence=self.fence)
         except Problem as problem:
-            if problem.code == "stale_writer":
-                raise AnotherWriter(self.name) from problem
-            raise
+            raise _understood(problem, self.name) from problem
+
+    def send(
+        self, path: str, body: Json, *, step: str, fence: int | None = None
+    ) -> Json:
+        """POST, once per step."""
+        key = f"{self.run_id}/{step}"
+        return self.api.post(path, body, key=key, fence=fence).body
 
     def _claimed(self) -> int:
         body = {"lease_seconds": LEASE_SECONDS}
-        fence: int = _once(self.api, f"runs/{self.run_id}/claim", body)["fence"]
+        claimed = _once(self.api, f"runs/{self.run_id}/claim", body)
+        fence: int = claimed.body["fence"]
         return fence
 
 
-def _once(api: Keyturn, path: str, body: Json) -> Json:
+def _once(api: Keyturn, path: str, body: Json) -> Answer:
     """POST under a key of this call alone.
 
     Another process that opens or claims the same must get an answer of its own: the
@@ -151,13 +166,13 @@ def _once(api: Keyturn, path: str, body: Json) -> Json:
     return api.post(path, body, key=uuid4().hex)
 
 
-def _first(listing: Json) -> Json | None:
-    results: list[Json] = listing["results"]
-    return results[0] if results else None
+def _understood(problem: Problem, name: str) -> Exception:
+    """What a refused write means: mostly that somebody else writes here now."""
+    return AnotherWriter(name) if problem.code in _TAKEN_OVER else problem
 
 
-def _holds(recorded: Json, facts: Json) -> bool:
-    return all(
-        name in recorded and recorded[name]["value"] == fact["value"]
+def _recorded(run: Json, facts: Json, stage: str) -> bool:
+    return run["stage"] == stage and all(
+        name in run["facts"] and run["facts"][name]["value"] == fact["value"]
         for name, fact in facts.items()
     )

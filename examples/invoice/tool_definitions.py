@@ -18,9 +18,14 @@ type Schema = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDefinition:
-    """One tool. Paths are under the correction system's URL; times are in seconds."""
+    """One tool; `title` and `size` are filled in from the arguments of a request.
+
+    Paths are under the correction system's URL; times are in seconds.
+    """
 
     name: str
+    title: str
+    size: str
     description: str
     mode: str
     risk: str
@@ -34,6 +39,8 @@ class ToolDefinition:
     def definition(self, base_url: str) -> dict[str, Any]:
         """The stored form, with the addresses of one correction system."""
         return {
+            "title": self.title,
+            "size": self.size,
             "description": self.description,
             "schema": self.arguments,
             "url": f"{base_url}{self.path}",
@@ -98,6 +105,8 @@ _LINE = _object(
 
 SEND_CORRECTION_REQUEST = ToolDefinition(
     name=CORRECTION,
+    title="Send a correction request to {supplier.name} for invoice {invoice_id}",
+    size="{amount_delta} {currency}",
     description="Asks a supplier in writing to correct an invoice. One e-mail leaves"
     " the company and cannot be recalled.",
     mode="managed",
@@ -128,6 +137,8 @@ SEND_CORRECTION_REQUEST = ToolDefinition(
 
 HOLD_PAYMENT = ToolDefinition(
     name=HOLD,
+    title="Hold the payment of invoice {invoice_id} from {supplier.name}",
+    size="{amount} {currency}",
     description="Takes an invoice out of the next payment run until somebody releases"
     " it. Nothing leaves the company.",
     mode="agent",
