@@ -116,7 +116,7 @@ def checked(response: httpx.Response) -> dict[str, Any]:
 
 
 def show(figures: list[Figure]) -> None:
-    table = Table("", "p50 ms", "p99 ms", "per s", "× floor")
+    table = Table("", "p50 ms", "p99 ms", "per s", "x floor")
     for one in figures:
         rate = f"{one.rate:,.0f}" if one.rate else ""
         ratio = f"{one.median / figures[0].median:.1f}"
