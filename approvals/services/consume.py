@@ -113,7 +113,7 @@ def _start(
     _use_up(verb, grant, actor)
     move_request(request, Request.State.CONSUMED)
     if run.state != Run.State.RESUMING:
-        move_run(verb, run, Run.State.RESUMING, actor=actor, reason="Verified.")
+        move_run(verb, run, Run.State.RESUMING, actor=actor)
     effect, attempt = start_effect(
         verb,
         run=run,

@@ -74,7 +74,7 @@ def stop_and_ask(
         ask_one(verb, scene, ask, place=place.format(index))
         for index, ask in enumerate(asks)
     ]
-    move_run(verb, run, Run.State.PAUSED, actor=principal.actor, reason="Asked.")
+    move_run(verb, run, Run.State.PAUSED, actor=principal.actor)
     owe_when_ready(verb, scene.pause.id, scene.now)
     return requests
 
