@@ -3,6 +3,7 @@
 A process of its own, since tests declare codes that no installation has.
 """
 
+import os
 from importlib import import_module
 from pkgutil import walk_packages
 
@@ -36,5 +37,6 @@ def _import_all(app: str) -> None:
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     print("\n".join(rows()))
