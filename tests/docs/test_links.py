@@ -1,0 +1,39 @@
+"""Links within the documentation lead somewhere, and every page is reachable."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, anchor in _links(page):
+        assert target.exists(), target
+        assert not anchor or anchor in _anchors(target), f"{target}#{anchor}"
+
+
+def test_every_page_is_linked_from_another() -> None:
+    linked = {target for page in PAGES for target, _ in _links(page) if target != page}
+    records = ROOT / "docs" / "decisions"
+    lonely = {page for page in PAGES if page not in linked and page.parent != records}
+    assert not lonely
+
+
+def _links(page: Path) -> Iterator[tuple[Path, str]]:
+    for path, anchor in LINK.findall(page.read_text()):
+        yield (page.parent / path).resolve() if path else page, anchor
+
+
+def _anchors(page: Path) -> set[str]:
+    """As the usual renderers name headings."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        for heading in headings
+    }
