@@ -5,9 +5,9 @@ from uuid import UUID
 from celery import shared_task
 
 from approvals.publishing import RESUME_TASK
+from approvals.resume.anchoring import anchor_or_stop
 from approvals.resume.sweep import sweep
 from approvals.resume.work import work
-from audit.anchors import anchor
 
 
 @shared_task(  # type: ignore[untyped-decorator]
@@ -31,4 +31,4 @@ def sweep_due() -> None:
 )
 def anchor_heads() -> None:
     """Write the heads of the audit chains to their separate sink."""
-    anchor()
+    anchor_or_stop()

@@ -5,39 +5,54 @@ day, is intact in itself. What tells is that someone saw a later head. The sink 
 file, `anchors.ndjson` in the data folder; each line is signed and carries the
 signature of the line before. Copy it off the machine: nothing can tell if the database
 and the file are both set back to the same moment.
+
+After a backup was restored, the operator ends the recovery with a line that says since
+which entry the chain has another past; anchors of the lost one then count no more.
 """
 
 import fcntl
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any
 from uuid import UUID
 
 from django.conf import settings
 
-from audit.chain import moment
+from audit.chain import GENESIS, moment
 from audit.keys import is_signed, signing_key, trusted_keys
-from audit.queries import stored_head, tenants_with_chain
+from audit.queries import (
+    StoredHead,
+    stored_hash,
+    stored_head,
+    tenants_with_chain,
+)
 from kernel.canonical import canonical_bytes
 from kernel.clock import database_now
 from kernel.scope import tenant_transaction
 
 DOMAIN = b"keyturn/anchor/v1\0"
 FILE_NAME = "anchors.ndjson"
+LONGEST_LINE = 1024  # bytes; a line has some 450
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The head of one tenant's chain, as it was seen at `at` (RFC 3339)."""
+    """The head of one tenant's chain, as it was seen at `at` (RFC 3339).
+
+    `since` is set where a recovery ended: the last entry that both pasts share.
+    """
 
     tenant_id: UUID
     seq: int
     hash: bytes
     at: str
+    since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +63,14 @@ class Anchors:
     flaw: str | None
 
     def of(self, tenant_id: UUID) -> list[Anchor]:
-        return [line for line in self.lines if line.tenant_id == tenant_id]
+        """The anchors that the tenant's chain must agree with."""
+        found: list[Anchor] = []
+        for line in self.lines:
+            if line.tenant_id == tenant_id:
+                if line.since is not None:
+                    found = [each for each in found if each.seq <= line.since]
+                found.append(line)
+        return found
 
     @property
     def tenants(self) -> set[UUID]:
@@ -83,29 +105,123 @@ def read_anchors(path: Path) -> Anchors:
 
 
 def anchor(path: Path | None = None) -> int:
-    """Append every head that has moved since its last anchor; return how many.
+    """Append every head that has moved on since its last anchor; return how many.
 
-    Reads each tenant's head in the tenant's own scope. Run it at intervals.
+    Reads each tenant's head in the tenant's own scope. Run it at intervals. A chain
+    that does not hold its last anchor any more gets none until its recovery ends.
     """
-    heads = [head for each in tenants_with_chain() if (head := _current(each))]
-    with _locked(path or anchors_file()) as file:
-        lines = [json.loads(line) for line in _whole_lines(file.read())]
-        latest = {line["tenant"]: (line["seq"], line["hash"]) for line in lines}
-        moved = [
-            head
-            for head in heads
-            if latest.get(str(head.tenant_id)) != (head.seq, head.hash.hex())
-        ]
-        _append(file, moved, prev=lines[-1]["signature"] if lines else "")
+    place = path or anchors_file()
+    heads = [head for each in tenants_with_chain() if (head := _current(each, place))]
+    with _locked(place) as file:
+        moved = [head for head in heads if _has_moved(head, place)]
+        _append(file, moved, prev=_last_signature(file))
     return len(moved)
 
 
-def _current(tenant_id: UUID) -> Anchor | None:
-    """The tenant's head now; None where it is missing, which verification reports."""
+def _has_moved(head: Anchor, path: Path) -> bool:
+    last = _followed(path).last(head.tenant_id)
+    return last is None or head.seq > last.seq
+
+
+def is_set_back(tenant_id: UUID, path: Path | None = None) -> bool:
+    """Whether the chain lacks what its last anchor saw. Inside the tenant's scope.
+
+    So it is when a backup was restored, whatever has been appended since. It costs a
+    look at one row: what the file says is remembered, and read on when it has grown.
+    """
+    last = _followed(path or anchors_file()).last(tenant_id)
+    return last is not None and stored_hash(tenant_id, last.seq) != last.hash
+
+
+def tenants_set_back(path: Path | None = None) -> list[UUID]:
+    """Every tenant whose chain is set back; each is read in its own scope."""
+    file = path or anchors_file()
+    return [each for each in _followed(file).tenants() if _set_back(each, file)]
+
+
+def anchor_recovered(tenant_id: UUID, path: Path | None = None) -> Anchor:
+    """Anchor the head as it is, on another past; anchors of the lost one are void."""
+    place = path or anchors_file()
+    with _locked(place) as file:
+        head = _recovered(tenant_id, read_anchors(place).of(tenant_id))
+        _append(file, [head], prev=_last_signature(file))
+    return head
+
+
+def _set_back(tenant_id: UUID, path: Path) -> bool:
+    with tenant_transaction(tenant_id):
+        return is_set_back(tenant_id, path)
+
+
+def _recovered(tenant_id: UUID, anchors: Sequence[Anchor]) -> Anchor:
+    with tenant_transaction(tenant_id):
+        head = stored_head(tenant_id) or StoredHead(0, GENESIS)
+        shared = (
+            each.seq
+            for each in reversed(anchors)
+            if stored_hash(tenant_id, each.seq) == each.hash
+        )
+        at, since = moment(database_now()), next(shared, 0)
+    return Anchor(tenant_id, head.seq, head.hash, at, since)
+
+
+@dataclass(slots=True)
+class _Followed:
+    """The last anchor of each tenant, kept up with a file that only grows.
+
+    Signatures are not looked at: what a forged line could do here is to stop actions.
+    """
+
+    path: Path
+    _last: dict[UUID, Anchor] = field(default_factory=dict)
+    _inode: int = 0
+    _read: int = 0
+    _lock: Lock = field(default_factory=Lock)
+
+    def last(self, tenant_id: UUID) -> Anchor | None:
+        with self._lock:
+            self._follow()
+            return self._last.get(tenant_id)
+
+    def tenants(self) -> list[UUID]:
+        with self._lock:
+            self._follow()
+            return sorted(self._last)
+
+    def _follow(self) -> None:
+        try:
+            now = self.path.stat()
+        except FileNotFoundError:
+            self._last, self._inode, self._read = {}, 0, 0
+            return
+        if now.st_ino != self._inode or now.st_size < self._read:
+            self._last, self._inode, self._read = {}, now.st_ino, 0
+        if now.st_size > self._read:
+            self._read_on()
+
+    def _read_on(self) -> None:
+        with self.path.open("rb") as file:
+            file.seek(self._read)
+            content = file.read()
+        self._read += content.rfind(b"\n") + 1
+        for line in _whole_lines(content):
+            with suppress(ValueError, KeyError, TypeError):
+                found = _anchor(json.loads(line))
+                self._last[found.tenant_id] = found
+
+
+@cache
+def _followed(path: Path) -> _Followed:
+    return _Followed(path)
+
+
+def _current(tenant_id: UUID, path: Path) -> Anchor | None:
+    """The tenant's head now; None where it is missing or set back."""
     with tenant_transaction(tenant_id):
         head = stored_head(tenant_id)
-        at = moment(database_now())
-    return Anchor(tenant_id, head.seq, head.hash, at) if head else None
+        if head is None or is_set_back(tenant_id, path):
+            return None
+        return Anchor(tenant_id, head.seq, head.hash, moment(database_now()))
 
 
 def _append(file: IO[bytes], heads: Sequence[Anchor], *, prev: str) -> None:
@@ -120,6 +236,8 @@ def _append(file: IO[bytes], heads: Sequence[Anchor], *, prev: str) -> None:
             "prev": prev,
             "key_id": key.id,
         }
+        if head.since is not None:
+            line["since"] = head.since
         prev = key.sign(_statement(line)).hex()
         file.write(canonical_bytes({**line, "signature": prev}) + b"\n")
     file.flush()
@@ -128,14 +246,26 @@ def _append(file: IO[bytes], heads: Sequence[Anchor], *, prev: str) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[IO[bytes]]:
-    """The file, ours alone, without a line that a crash left unfinished."""
+    """The file's end, ours alone, without a line that a crash left unfinished."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        whole = file.read().rfind(b"\n") + 1
-        file.truncate(whole)
-        file.seek(0)
+        ending = _ending(file)
+        file.truncate(file.tell() - len(ending) + ending.rfind(b"\n") + 1)
+        file.seek(0, os.SEEK_END)
         yield file
+
+
+def _ending(file: IO[bytes]) -> bytes:
+    """The last bytes of the file, with at least one whole line if there is one."""
+    file.seek(max(0, file.seek(0, os.SEEK_END) - 2 * LONGEST_LINE))
+    return file.read()
+
+
+def _last_signature(file: IO[bytes]) -> str:
+    """What the next line continues; the file is left at its end."""
+    lines = _whole_lines(_ending(file))
+    return str(json.loads(lines[-1])["signature"]) if lines else ""
 
 
 def _whole_lines(content: bytes) -> list[bytes]:
@@ -148,5 +278,9 @@ def _statement(line: dict[str, Any]) -> bytes:
 
 def _anchor(said: dict[str, Any]) -> Anchor:
     return Anchor(
-        UUID(said["tenant"]), said["seq"], bytes.fromhex(said["hash"]), said["at"]
+        UUID(said["tenant"]),
+        said["seq"],
+        bytes.fromhex(said["hash"]),
+        said["at"],
+        said.get("since"),
     )

@@ -70,6 +70,17 @@ def stored_head(tenant_id: UUID) -> StoredHead | None:
     return StoredHead(row[0], bytes(row[1])) if row else None
 
 
+def stored_hash(tenant_id: UUID, seq: int) -> bytes | None:
+    """The hash of one entry, inside the tenant's scope; None if there is none."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT hash FROM audit_entry WHERE tenant_id = %s AND seq = %s",
+            [tenant_id, seq],
+        )
+        row = cursor.fetchone()
+    return bytes(row[0]) if row else None
+
+
 def stored_evidence(tenant_id: UUID) -> Iterator[Evidence]:
     """The chain in order, inside `chain_snapshot`."""
     columns = ", ".join(Evidence._fields)

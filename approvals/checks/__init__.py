@@ -9,6 +9,7 @@ from approvals.checks.effects import check_effects
 from approvals.checks.identity import check_identity
 from approvals.checks.matter import Matter
 from approvals.checks.position import check_position
+from approvals.checks.recovery import check_recovery
 from approvals.checks.verdict import Verification, verify, verify_to_wake
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "check_effects",
     "check_identity",
     "check_position",
+    "check_recovery",
     "verify",
     "verify_to_wake",
 ]

@@ -9,6 +9,7 @@ from approvals.checks.effects import check_effects
 from approvals.checks.identity import check_identity
 from approvals.checks.matter import Matter
 from approvals.checks.position import check_position
+from approvals.checks.recovery import check_recovery
 from kernel.outcome import Outcome, Passed, Refused
 
 SEVERITY: Final = {"stop": 0, "reopen": 1, "wait": 2}
@@ -49,6 +50,9 @@ def verify_to_wake(matter: Matter) -> Verification:
 
 
 def _run(matter: Matter, names: tuple[str, ...]) -> Verification:
+    set_back = check_recovery(matter.tenant)
+    if set_back is not None:
+        return Verification({"authority": set_back})
     if not matter.envelope.is_intact(bytes(matter.revision.digest)):
         altered = Refused(
             "authority.digest_mismatch",

@@ -10,9 +10,10 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from approvals.checks import check_recovery
 from approvals.envelope import MOST_BYTES
-from approvals.models import Request
-from approvals.resume.job import Claimed, finish, hold, retry
+from approvals.models import Pause, Request
+from approvals.resume.job import Claimed, finish, hold, retry, wait
 from approvals.resume.send import Sending, send_and_settle
 from approvals.services.closing import close_step, go_on
 from approvals.services.consume import SEND_WITHIN
@@ -64,12 +65,13 @@ def _ask(claimed: Claimed, effect: Effect) -> ToolStatus:
 
 
 def _ended(verb: Verb, claimed: Claimed, effect: Effect) -> str:
-    """Somebody recorded it; only the job was left open."""
+    """Somebody recorded it; only the job was left open, and what waits for it."""
     request = lock_scene_of(claimed.request_id)
     run = lock_run(claimed.run_id)
     _inherit(run, effect, claimed)
     finish(claimed, run, effect.state)
-    go_on(verb, run, request.pause_id)
+    if Pause.objects.filter(id=request.pause_id, closed_at=None).exists():
+        go_on(verb, run, request.pause_id)
     return effect.state
 
 
@@ -80,6 +82,22 @@ def _follow(
     request = lock_scene_of(claimed.request_id)
     run = lock_run(claimed.run_id)
     hold(claimed)
+    set_back = check_recovery(Tenant.objects.get(id=claimed.tenant_id))
+    if set_back is not None:
+        wait(claimed, set_back.code)
+        return set_back.code
+    return _judge(verb, claimed, request, run, effect_id, proved)
+
+
+def _judge(
+    verb: Verb,
+    claimed: Claimed,
+    request: Request,
+    run: Run,
+    effect_id: UUID,
+    proved: ToolStatus,
+) -> str | Sending:
+    """On locked rows: what follows from what the tool says, and from what it does not."""
     lost = lock_effect(effect_id).state == Effect.State.STARTED
     effect = _doubted(verb, effect_id)
     _inherit(run, effect, claimed)

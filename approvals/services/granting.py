@@ -95,7 +95,8 @@ def owe_when_ready(verb: Verb, pause_id: UUID, now: datetime) -> None:
 def _owe(verb: Verb, request: Request, now: datetime) -> None:
     """One open job a request: to act under its grant, or to wake the agent."""
     live = Grant.objects.filter(request=request, state=Grant.State.LIVE).first()
-    if ResumeJob.objects.filter(request=request, grant=live).exists():
+    known = ResumeJob.objects.filter(request=request, grant=live)
+    if known.exclude(state=ResumeJob.State.DEAD).exists():
         return
     if request.state == Request.State.CONSUMED:
         return

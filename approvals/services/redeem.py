@@ -1,9 +1,10 @@
 """The agent takes its approved action: the grant is consumed as it is handed over."""
 
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
+from approvals.checks import check_recovery
 from approvals.envelope import Envelope
 from approvals.models import Grant, Request, VerificationReport
 from approvals.problems import NOT_APPROVED, REFUSED, WRONG_MODE
@@ -11,9 +12,11 @@ from approvals.queries import current_revision
 from approvals.services.consume import Declined, Started, consume
 from approvals.services.revise import lock_own
 from checkpoints.models import Attempt, Effect, Tool
+from kernel.outcome import Refused
 from kernel.problems import Problem
 from sessions.runs import lock_run, require_writer
 from tenants.idempotency import Once
+from tenants.models import Tenant
 from tenants.principal import Principal
 from tenants.verbs import Verb, perform
 
@@ -62,6 +65,9 @@ def _handed_over(request: Request) -> Started | Problem:
     Nothing is consumed again; key and deadline are those of the first time.
     """
     effect = Effect.objects.select_related("tool").get(request=request.id)
+    set_back = check_recovery(Tenant.objects.get(id=request.tenant_id))
+    if set_back is not None:
+        return _as_problem(set_back)
     if effect.state != Effect.State.STARTED:
         return NOT_APPROVED(f"It was carried out: {effect.state}.", state=effect.state)
     attempt = Attempt.objects.get(effect=effect, number=effect.attempt)
@@ -82,11 +88,14 @@ def _handed_over(request: Request) -> Started | Problem:
 
 def refusal_problem(declined: Declined) -> Problem:
     """What the agent is told: the code, the class, and that nothing was sent."""
-    refused = declined.refused
+    return _as_problem(declined.refused, checks=declined.report.checks)
+
+
+def _as_problem(refused: Refused, **more: Any) -> Problem:
     return Problem(
         refused.code,
         REFUSED.status,
         REFUSED.title,
         f"{refused.reason} Nothing was sent.",
-        **{"class": refused.klass, "checks": declined.report.checks},
+        **{"class": refused.klass, **more},
     )

@@ -45,7 +45,7 @@ def resolve_effect(
             evidence={"said": evidence.strip(), "by": str(person.member_id)},
             actor=person.actor,
         )
-        end_jobs(request, "resolved")
+        end_jobs(request, effect.state)  # nobody has to find it out any more
         close_step(verb, run, effect)
         return effect
 

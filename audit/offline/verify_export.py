@@ -143,6 +143,8 @@ def _anchored(path: Path, tenant: UUID, keys: Keys) -> dict[int, set[bytes]]:
         if line["prev"] != prev or not _is_signed(signed, statement, keys):
             raise Broken(f"anchors: line {number} is not what was written")
         if line["tenant"] == str(tenant):
+            if "since" in line:  # a recovery ended: anchors of the lost past are void
+                seen = {seq: each for seq, each in seen.items() if seq <= line["since"]}
             seen.setdefault(line["seq"], set()).add(bytes.fromhex(line["hash"]))
         prev = signature
     return seen

@@ -1,0 +1,90 @@
+"""A person has looked at a run that needed attention: it goes on, or it ends."""
+
+from typing import Final
+from uuid import UUID
+
+from approvals.access import may, visible_queues
+from approvals.models import Pause, Request
+from approvals.problems import NO_RIGHT, NOT_FOUND, REASON_NEEDED
+from approvals.services.closing import ENDED
+from approvals.services.ending_runs import close_questions
+from approvals.services.granting import owe_when_ready
+from checkpoints.models import Effect
+from kernel.clock import database_now
+from kernel.problems import declare
+from sessions.models import Run
+from sessions.runs import lock_run, move_run, release_lease, require_state
+from tenants.access import ADMINISTRATORS
+from tenants.idempotency import Once
+from tenants.models import Member
+from tenants.principal import Person
+from tenants.verbs import Verb, perform
+
+EFFECTS_OPEN: Final = declare(
+    "effects_open", status=409, title="What came of its actions is not recorded yet"
+)
+
+
+def release_run(
+    person: Person, *, run_id: UUID, reason: str, once: Once | None = None
+) -> Run:
+    """Let the run go on from where it stopped; open questions wait as before.
+
+    Raises `not_found`, `not_permitted`, `reason_needed`, `wrong_state` for a run that
+    needs no attention, and `effects_open` until every action's outcome is recorded.
+    """
+
+    def work(verb: Verb) -> Run:
+        run = _look(person, run_id, reason)
+        if Effect.objects.filter(run=run).exclude(state__in=ENDED).exists():
+            raise EFFECTS_OPEN("Record the outcome of its actions first.")
+        _go_on(verb, run, person, reason)
+        return run
+
+    return perform(person.tenant_id, work, once=once)
+
+
+def abandon_run(
+    person: Person, *, run_id: UUID, reason: str, once: Once | None = None
+) -> Run:
+    """End the run as cancelled, and take its open questions back.
+
+    Raises `not_found`, `not_permitted`, `reason_needed`, `wrong_state`.
+    """
+
+    def work(verb: Verb) -> Run:
+        run = _look(person, run_id, reason)
+        close_questions(verb, run)
+        to = Run.State.CANCELLED
+        move_run(verb, run, to, actor=person.actor, reason=reason)
+        return run
+
+    return perform(person.tenant_id, work, once=once)
+
+
+def _look(person: Person, run_id: UUID, reason: str) -> Run:
+    """The locked run, if this person sees it and may say what is to become of it."""
+    if not reason.strip():
+        raise REASON_NEEDED("Say what you found; the auditor reads it.", "/reason")
+    member = Member.objects.get(id=person.member_id)
+    queues = set(Request.objects.filter(run_id=run_id).values_list("queue_id"))
+    seen = {queue for (queue,) in queues} & set(visible_queues(member))
+    in_charge = member.role in ADMINISTRATORS
+    if not member.active or not (in_charge or seen):
+        raise NOT_FOUND("No such run.")
+    run = lock_run(run_id)
+    if not in_charge and not all(may(member, "resolve", queue) for queue in seen):
+        raise NO_RIGHT("You may not resolve what is on this queue.")
+    require_state(run, Run.State.NEEDS_ATTENTION)
+    return run
+
+
+def _go_on(verb: Verb, run: Run, person: Person, reason: str) -> None:
+    """It resumes: into its open pause, whose jobs are owed anew, or into running."""
+    release_lease(run)
+    move_run(verb, run, Run.State.RESUMING, actor=person.actor, reason=reason)
+    pause = Pause.objects.filter(run=run, closed_at=None).first()
+    to = Run.State.RUNNING if pause is None else Run.State.PAUSED
+    move_run(verb, run, to, actor=person.actor, reason=reason)
+    if pause is not None:
+        owe_when_ready(verb, pause.id, database_now())
