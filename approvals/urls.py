@@ -5,7 +5,7 @@ from django.urls import path
 from approvals.api import views as api
 from approvals.stream import stream
 from approvals.views.decide import decide_page
-from approvals.views.desk import case, queue
+from approvals.views.desk import case, home, queue
 from approvals.views.edit import edit_page
 from approvals.views.link import link
 from approvals.views.revoke import revoke_page
@@ -25,6 +25,7 @@ urlpatterns = [
     path(f"{API}/approvals/<uuid:id>/revoke", api.RevokeView.as_view()),
     path(f"{API}/effects/<uuid:id>/report", api.ReportView.as_view()),
     path("r/<uuid:id>", link, name="link"),
+    path(f"{PAGES}/", home, name="tenant"),
     path(f"{PAGES}/queue", queue, name="queue"),
     path(f"{PAGES}/queue/<uuid:id>", case, name="case"),
     path(f"{PAGES}/requests/<uuid:id>/decide", decide_page, name="decide"),

@@ -18,6 +18,13 @@ from tenants.pages import member_page
 
 @member_page
 @require_safe
+def home(request: DeskRequest) -> HttpResponse:
+    """GET t/{slug}/: where a member's work begins."""
+    return redirect(address("queue", request.member.slug))
+
+
+@member_page
+@require_safe
 def queue(request: DeskRequest) -> HttpResponse:
     """GET queue: the list. What is found by its very name is opened at once."""
     selection = Selection.read(request.GET)

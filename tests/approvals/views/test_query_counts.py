@@ -1,0 +1,75 @@
+"""A page costs as many statements for one row as for many."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from approvals.models import Decision
+from tests.approvals.stage import ARGUMENTS, Stage
+from tests.approvals.views.browsing import reader
+
+V = Decision.Verdict
+MOST = {"queue": 25, "queue?view=decided": 30, "runs": 25}
+
+
+def statements(stage: Stage, path: str) -> int:
+    bob = reader(stage)
+    with CaptureQueriesContext(connection) as captured:
+        response = bob.get(path)
+    assert response.status_code == 200
+    return len(captured)
+
+
+@pytest.mark.parametrize("path", MOST)
+def test_lists(stage: Stage, path: str) -> None:
+    def grow() -> None:
+        stage.ask()
+        stage.answer(stage.ask())
+        stage.answer(stage.ask(), verdict=V.REJECT, reason="No.")
+
+    grow()
+    before = statements(stage, path)
+    for _ in range(3):
+        grow()
+    assert statements(stage, path) == before <= MOST[path]
+
+
+def unchanged(stage: Stage, path: str, grow: Callable[[], None]) -> None:
+    before = statements(stage, path)
+    grow()
+    assert statements(stage, path) == before
+
+
+def test_a_case_and_its_run(stage: Stage) -> None:
+    """More people, decisions, revisions and open requests beside it."""
+    stage.policy(rules=[{"approvals": 3}])
+    request = stage.ask()
+    for amount in ("1.00", "2.00"):
+        arguments = {**ARGUMENTS, "amount": amount}
+        stage.answer(request, verdict=V.EDIT, arguments=arguments, reason="So.")
+    stage.answer(request, by=stage.reviewer("Carol"), reason="Fine.")
+
+    def grow() -> None:
+        stage.answer(request, by=stage.reviewer("Dora"), reason="Fine.")
+        arguments = {**ARGUMENTS, "amount": "3.00"}
+        editor = stage.reviewer("Emil")
+        stage.answer(request, editor, verdict=V.EDIT, arguments=arguments, reason="x")
+        stage.answer(request, by=stage.reviewer("Fred"), reason="Fine.")
+        stage.ask()
+
+    unchanged(stage, f"queue/{request.id}", grow)
+    unchanged(stage, f"runs/{request.run_id}", grow)
+
+
+def test_the_parts_that_are_exchanged_cost_no_more_than_the_page(stage: Stage) -> None:
+    request = stage.ask()
+    bob = reader(stage)
+    costs = {}
+    for target in ("", "list", "case"):
+        headers = {"HX-Request": "true", "HX-Target": target} if target else {}
+        with CaptureQueriesContext(connection) as captured:
+            bob.get(f"queue/{request.id}", headers=headers)
+        costs[target] = len(captured)
+    assert costs["list"] < costs["case"] < costs[""]

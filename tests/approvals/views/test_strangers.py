@@ -1,0 +1,194 @@
+"""Every page's address, as the URL configuration has it: strangers find nothing there.
+
+An address that is added and not registered here fails the last test.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from approvals.models import Request
+from approvals.services.queues import take_right
+from kernel.ids import new_id
+from tests.approvals.stage import Stage, fresh_stage
+from tests.factories import Somebody, fresh_member
+
+DIGEST = "0" * 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """How an address is called: `of` says whose id it takes, `form` what is posted."""
+
+    of: str = ""
+    methods: tuple[str, ...] = ("GET", "HEAD")
+    form: dict[str, str] = field(default_factory=dict)
+
+
+# Each address below `/t/{slug}/`, by its name.
+PAGES = {
+    "tenant": Address(),
+    "queue": Address(),
+    "case": Address(of="request"),
+    "decide": Address(
+        of="request",
+        methods=("POST",),
+        form={"verdict": "approve", "digest": DIGEST},
+    ),
+    "edit": Address(of="request", methods=("GET", "POST")),
+    "revoke": Address(of="request", methods=("POST",), form={"reason": "No."}),
+    "stream": Address(),
+    "runs": Address(),
+    "run": Address(of="run"),
+}
+OF_REQUESTS = [name for name, address in PAGES.items() if address.of]
+CALLS = [(name, method) for name, page in PAGES.items() for method in page.methods]
+
+
+@pytest.fixture(scope="module")
+def stage() -> Stage:
+    return fresh_stage()
+
+
+@pytest.fixture(scope="module")
+def asked(stage: Stage) -> Request:
+    return stage.ask()
+
+
+@pytest.fixture(scope="module")
+def blind(stage: Stage, asked: Request) -> Somebody:
+    """A member of the same tenant who sees no queue."""
+    return fresh_member(stage.house.alice, "Dora")
+
+
+def call(
+    somebody: Somebody, name: str, method: str, *, slug: str, id: object = None
+) -> Any:
+    """The answer to one call, with a token where one is needed."""
+    client = Client()  # CSRF is tested with the deciding forms
+    client.force_login(somebody.user)
+    path = PATHS[name].replace("<slug:slug>", slug).replace("<uuid:id>", str(id))
+    return client.generic(
+        method,
+        f"/{path}",
+        data="&".join(f"{k}={v}" for k, v in PAGES[name].form.items()),
+        content_type="application/x-www-form-urlencoded",
+    )
+
+
+def id_for(name: str, asked: Request) -> object:
+    return {"request": asked.id, "run": asked.run_id}.get(PAGES[name].of)
+
+
+@pytest.mark.parametrize(("name", "method"), CALLS)
+def test_a_tenant_is_as_if_it_did_not_exist_for_strangers(
+    stage: Stage, asked: Request, name: str, method: str
+) -> None:
+    stranger, id = stage.house.charlie, id_for(name, asked)
+    real = call(stranger, name, method, slug=stage.house.tenant.slug, id=id)
+    none = call(stranger, name, method, slug="no-such-tenant", id=new_id())
+    assert (real.status_code, none.status_code) == (404, 404)
+    assert real.content == none.content
+    assert unnamed(real) == unnamed(none)
+
+
+@pytest.mark.parametrize(("name", "method"), [c for c in CALLS if c[0] in OF_REQUESTS])
+def test_what_a_member_may_not_see_is_as_if_it_did_not_exist(
+    stage: Stage, asked: Request, blind: Somebody, name: str, method: str
+) -> None:
+    slug = stage.house.tenant.slug
+    real = call(blind, name, method, slug=slug, id=id_for(name, asked))
+    none = call(blind, name, method, slug=slug, id=new_id())
+    assert (real.status_code, none.status_code) == (404, 404)
+    assert real.content == none.content
+
+
+@pytest.mark.parametrize(("name", "method"), [c for c in CALLS if c[0] in OF_REQUESTS])
+def test_another_tenants_row_is_not_found_under_ones_own(
+    stage: Stage, asked: Request, name: str, method: str
+) -> None:
+    """Charlie owns a tenant, and asks there for what is Alice's."""
+    own = stage.house.charlie
+    slug = slug_of(own)
+    found = call(own, name, method, slug=slug, id=id_for(name, asked))
+    assert found.status_code == 404
+
+
+@pytest.mark.parametrize(("name", "method"), CALLS)
+def test_nobody_signed_in_is_told_nothing(
+    stage: Stage, asked: Request, name: str, method: str
+) -> None:
+    slug = stage.house.tenant.slug
+    path = PATHS[name].replace("<slug:slug>", slug)
+    path = path.replace("<uuid:id>", str(id_for(name, asked)))
+    response = Client().generic(method, f"/{path}")
+    assert response.status_code == 302
+    assert response.headers["Location"].startswith("/accounts/login/")
+
+
+def test_context_is_assembled_for_nobody_who_may_not_see_it(
+    stage: Stage, asked: Request, blind: Somebody, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Authorisation fails before anything else of the request is read."""
+    read: list[str] = []
+    for part in ("_wordings", "_decisions", "_reports"):
+        monkeypatch.setattr(
+            f"approvals.pages.case.record.{part}",
+            lambda *args, part=part: read.append(part),
+        )
+    call(blind, "case", "GET", slug=stage.house.tenant.slug, id=asked.id)
+    assert read == []
+
+
+def test_a_right_that_was_taken_is_gone_with_the_next_page() -> None:
+    own = fresh_stage()
+    request, slug = own.ask(), own.house.tenant.slug
+    seen = call(own.bob, "case", "GET", slug=slug, id=request.id)
+    take_right(
+        tenant_id=own.tenant_id,
+        by=own.house.alice.id,
+        queue_id=own.queue.id,
+        right="view",
+        group_id=own.house.reviewers.id,
+    )
+    gone = call(own.bob, "case", "GET", slug=slug, id=request.id)
+    assert (seen.status_code, gone.status_code) == (200, 404)
+
+
+def test_every_address_below_a_tenant_is_registered_here() -> None:
+    assert set(PATHS) == set(PAGES)
+
+
+def slug_of(somebody: Somebody) -> str:
+    from tenants.access import memberships
+
+    return memberships(somebody.user)[0].slug
+
+
+def unnamed(response: Any) -> dict[str, str]:
+    """The headers, without the name that each request has of its own."""
+    return {k: v for k, v in response.headers.items() if k != "X-Request-ID"}
+
+
+def addresses(
+    patterns: list[URLPattern | URLResolver], before: str = ""
+) -> dict[str, str]:
+    """Every route of the configuration, by its name."""
+    found = {}
+    for one in patterns:
+        route = before + str(one.pattern)
+        if isinstance(one, URLResolver):
+            found |= addresses(one.url_patterns, route)
+        else:
+            found[one.name or route] = route
+    return found
+
+
+PATHS = {
+    name: route
+    for name, route in addresses(get_resolver().url_patterns).items()
+    if route.startswith("t/")
+}
