@@ -8,11 +8,10 @@ from django.views.decorators.http import require_safe
 
 from approvals.pages.frame import frame
 from approvals.pages.index import read_index
-from approvals.views.request import DeskRequest, missing_is_404
+from approvals.views.request import DeskRequest, missing_is_404, viewer_of
 from kernel.scope import tenant_transaction
 from oversight.pages.run import run_view
 from oversight.pages.runs import RunSelection, runs_view
-from tenants.models import Member
 from tenants.pages import member_page
 
 
@@ -20,11 +19,10 @@ from tenants.pages import member_page
 @require_safe
 def runs(request: DeskRequest) -> HttpResponse:
     """GET runs: those that the member may see."""
-    member = request.member
-    with tenant_transaction(member.tenant_id):
-        viewer = Member.objects.get(id=member.member_id)
-        view = runs_view(viewer, member.slug, RunSelection.read(request.GET))
-        shell = frame(request.user, member, read_index(viewer), place="runs")
+    viewer = viewer_of(request)
+    with tenant_transaction(request.member.tenant_id):
+        view = runs_view(viewer, RunSelection.read(request.GET))
+        shell = frame(request.user, viewer, read_index(viewer), place="runs")
     part = "#rows" if request.htmx and request.htmx.target == "runs" else ""
     context = {"shell": shell, "runs": view}
     return render(request, f"oversight/runs.html{part}", context)
@@ -34,12 +32,11 @@ def runs(request: DeskRequest) -> HttpResponse:
 @require_safe
 def run(request: DeskRequest, id: UUID) -> HttpResponse:
     """GET runs/{id}: 404 for whoever sees none of its requests."""
-    member = request.member
-    with missing_is_404(), tenant_transaction(member.tenant_id):
-        viewer = Member.objects.get(id=member.member_id)
-        view = run_view(viewer, member.slug, id)
+    viewer = viewer_of(request)
+    with missing_is_404(), tenant_transaction(request.member.tenant_id):
+        view = run_view(viewer, id)
         index = read_index(viewer)
-        shell = frame(request.user, member, index, place="runs", run=str(id))
+        shell = frame(request.user, viewer, index, place="runs", run=str(id))
     part = "#run" if request.htmx and request.htmx.target == "run" else ""
     context = {"shell": shell, "run": view}
     return render(request, f"oversight/run.html{part}", context)

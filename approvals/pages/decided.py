@@ -5,19 +5,18 @@ from uuid import UUID
 
 from django.db.models import FETCH_RAISE, Q
 
-from approvals.access import visible_queues
 from approvals.models import Request
 from approvals.pages.selection import Selection
-from tenants.models import Member
+from approvals.pages.viewer import Viewer
 
 
 def decided_page(
-    member: Member, selection: Selection, size: int
+    viewer: Viewer, selection: Selection, size: int
 ) -> tuple[list[UUID], str]:
     """Ids of one page, and the cursor of the next ('' for none)."""
     rows = Request.objects.filter(
         _search(selection.search) & _before(selection.after),
-        queue_id__in=visible_queues(member),
+        queue_id__in=viewer.sees,
         decided_at__isnull=False,
     )
     if selection.risk:

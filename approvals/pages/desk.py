@@ -1,4 +1,4 @@
-"""List, case and frame of one page, read together."""
+"""List, case and frame of one page, read together, or one of them to be exchanged."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -10,64 +10,63 @@ from approvals.pages.frame import frame
 from approvals.pages.index import Index, read_index
 from approvals.pages.listing import queue_view
 from approvals.pages.selection import Selection
+from approvals.pages.viewer import Viewer
 from approvals.presentation.case import CaseView
 from approvals.presentation.queue import QueueView
 from approvals.presentation.shell import Shell
 from kernel.clock import database_now
-from tenants.access import Membership
-from tenants.models import Member, User
-from tenants.principal import Person
+from tenants.models import User
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeskPage:
+    """The whole page."""
+
     shell: Shell
     queue: QueueView
 
 
 def read_desk(
     user: User,
-    member: Membership,
-    person: Person,
+    viewer: Viewer,
     selection: Selection,
     id: UUID | None = None,
     attempt: Attempt | None = None,
 ) -> DeskPage:
-    """Raises `not_found` for a case that the member may not see."""
-    viewer = Member.objects.get(id=member.member_id)
+    """Raises `not_found` for a case that the viewer may not see."""
     index = read_index(viewer, selection.search)
-    case = _case(viewer, person, member.slug, selection, index, id, attempt)
+    case = read_open_case(viewer, selection, index, id, attempt) if id else None
     about = {"request": str(id)} if id else {}
     return DeskPage(
-        shell=frame(user, member, index, place="queue", selection=selection, **about),
-        queue=queue_view(
-            viewer,
-            member.slug,
-            selection,
-            index,
-            database_now(),
-            current=id,
-            case=case,
-        ),
+        shell=frame(user, viewer, index, place="queue", selection=selection, **about),
+        queue=read_list(viewer, selection, index, id, case),
     )
 
 
-def _case(
-    viewer: Member,
-    person: Person,
-    slug: str,
+def read_list(
+    viewer: Viewer,
     selection: Selection,
     index: Index,
-    id: UUID | None,
-    attempt: Attempt | None,
-) -> CaseView | None:
-    if id is None:
-        return None
-    record = read_case(viewer, person, slug, id)
+    current: UUID | None,
+    case: CaseView | None = None,
+) -> QueueView:
+    now = database_now()
+    return queue_view(viewer, selection, index, now, current=current, case=case)
+
+
+def read_open_case(
+    viewer: Viewer,
+    selection: Selection,
+    index: Index,
+    id: UUID,
+    attempt: Attempt | None = None,
+) -> CaseView:
+    """Raises `not_found`. `attempt` is an answer that was not recorded."""
+    record = read_case(viewer, id)
     return case_view(
         record,
         selection,
-        place_of(index, slug, selection, record),
+        place_of(index, viewer.slug, selection, record),
         form=returned_form(record, attempt) if attempt else None,
         notice=told(record, attempt) if attempt else None,
     )

@@ -7,29 +7,25 @@ from uuid import UUID
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast, Right
 
-from approvals.access import visible_queues
 from approvals.models import Request
+from approvals.pages.viewer import Viewer
 from approvals.problems import NOT_FOUND
 from checkpoints.models import Effect
-from tenants.models import Member
-from tenants.principal import Person
 
 SHORT_NAME: Final = re.compile(r"(?:REQ|RUN)-([0-9A-F]{8})", re.IGNORECASE)
 
 
-def find_exactly(person: Person, text: str) -> UUID | None:
+def find_exactly(viewer: Viewer, text: str) -> UUID | None:
     """The newest visible request that goes by this name, or none."""
-    viewer = Member.objects.get(id=person.member_id)
     named = _by_id(text) or _by_short_name(text) or _by_external_id(text)
-    rows = Request.objects.filter(queue_id__in=visible_queues(viewer))
+    rows = Request.objects.filter(queue_id__in=viewer.sees)
     rows = rows.annotate(tail=_tail("id"), run_tail=_tail("run_id")).filter(named)
     return rows.order_by("-created_at").values_list("id", flat=True).first()
 
 
-def response_schema(person: Person, request_id: UUID) -> dict[str, Any] | None:
+def response_schema(viewer: Viewer, request_id: UUID) -> dict[str, Any] | None:
     """How the request's answers must look. Raises `not_found` for what is not seen."""
-    viewer = Member.objects.get(id=person.member_id)
-    rows = Request.objects.filter(id=request_id, queue_id__in=visible_queues(viewer))
+    rows = Request.objects.filter(id=request_id, queue_id__in=viewer.sees)
     found = rows.values("response_schema").first()
     if found is None:
         raise NOT_FOUND("No such request.")

@@ -7,8 +7,9 @@ from django.urls import reverse
 from approvals.pages.addresses import address
 from approvals.pages.index import Index
 from approvals.pages.selection import VIEWS, Selection
+from approvals.pages.viewer import Viewer
 from approvals.presentation.shell import NavItem, Shell
-from tenants.access import Membership, memberships
+from tenants.access import memberships
 from tenants.models import User
 
 PLACES: Final = (
@@ -19,7 +20,7 @@ PLACES: Final = (
 
 def frame(
     user: User,
-    member: Membership,
+    viewer: Viewer,
     index: Index,
     *,
     place: str,
@@ -34,17 +35,17 @@ def frame(
     counts = index.counts()
     several = len(memberships(user)) > 1
     return Shell(
-        tenant=member.tenant_name,
+        tenant=viewer.membership.tenant_name,
         person=str(user),
-        role=member.role.label,
-        home_href=address("queue", member.slug),
+        role=viewer.membership.role.label,
+        home_href=address("queue", viewer.slug),
         sign_out_href=reverse("account_logout"),
         password_href=reverse("account_change_password"),
-        nav=_nav(member.slug, place, counts["mine"]),
-        views=_views(member.slug, selection, counts) if selection else (),
+        nav=_nav(viewer.slug, place, counts["mine"]),
+        views=_views(viewer.slug, selection, counts) if selection else (),
         switch_href=reverse("home") if several else None,
-        live_href=address("stream", member.slug, query=about),
-        find_href=address("queue", member.slug),
+        live_href=address("stream", viewer.slug, query=about),
+        find_href=address("queue", viewer.slug),
     )
 
 

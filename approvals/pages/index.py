@@ -13,10 +13,9 @@ from uuid import UUID
 
 from django.db import connection
 
-from approvals.access import queues_with, tenant_groups, visible_queues
 from approvals.models import Request
 from approvals.pages.selection import OPEN_VIEWS, RISKS, Selection
-from tenants.models import Member
+from approvals.pages.viewer import Viewer
 
 MOST: Final = 5_000  # rows of an index; what lies beyond it has the least risk
 
@@ -121,20 +120,20 @@ class Index:
         ]
 
 
-def read_index(member: Member, search: str = "") -> Index:
-    """The one statement (and three small ones about the member's rights)."""
+def read_index(viewer: Viewer, search: str = "") -> Index:
+    """The one statement, besides those about the viewer's rights."""
     with connection.cursor() as cursor:
-        cursor.execute(OPEN, _parameters(member, search))
+        cursor.execute(OPEN, _parameters(viewer, search))
         return Index(tuple(Entry(*row) for row in cursor.fetchall()))
 
 
-def _parameters(member: Member, search: str) -> dict[str, Any]:
+def _parameters(viewer: Viewer, search: str) -> dict[str, Any]:
     return {
-        "sees": visible_queues(member),
-        "decides": queues_with(member, "decide"),
-        "groups": [str(group) for group in tenant_groups(member)],
-        "member": member.id,
-        "member_text": str(member.id),
+        "sees": viewer.sees,
+        "decides": list(viewer.rights.get("decide", ())),
+        "groups": [str(group) for group in viewer.groups],
+        "member": viewer.id,
+        "member_text": str(viewer.id),
         "like": like(search),
         "risks": list(RISKS),
         "most": MOST,

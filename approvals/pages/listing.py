@@ -10,18 +10,17 @@ from approvals.pages.decided import decided_page
 from approvals.pages.index import Entry, Index, page_of
 from approvals.pages.rows import queue_rows
 from approvals.pages.selection import RISKS, VIEWS, Selection
+from approvals.pages.viewer import Viewer
 from approvals.presentation.case import CaseView
 from approvals.presentation.queue import Facet, QueueRow, QueueView
 from approvals.presentation.shell import Empty, Pages
-from tenants.models import Member
 
 PAGE: Final = 50  # rows
 NOBODY_ASKS: Final = "An agent’s next request appears here by itself."
 
 
 def queue_view(
-    member: Member,
-    slug: str,
+    viewer: Viewer,
     selection: Selection,
     index: Index,
     now: datetime,
@@ -30,7 +29,8 @@ def queue_view(
     case: CaseView | None = None,
 ) -> QueueView:
     """The list that `selection` names, around the open case if there is one."""
-    rows, pages = _page(member, slug, selection, index, current)
+    slug = viewer.slug
+    rows, pages = _page(viewer, selection, index, current)
     here = "case" if current else "queue"
     return QueueView(
         heading=selection.heading,
@@ -46,14 +46,14 @@ def queue_view(
 
 
 def _page(
-    member: Member,
-    slug: str,
+    viewer: Viewer,
     selection: Selection,
     index: Index,
     current: UUID | None,
 ) -> tuple[tuple[QueueRow, ...], Pages]:
+    slug = viewer.slug
     if selection.view == "decided":
-        ids, following = decided_page(member, selection, PAGE)
+        ids, following = decided_page(viewer, selection, PAGE)
         total = None
     else:
         found = index.of(selection)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import IntegrityError
 
-from approvals.access import visible_queues
+from approvals.access import rights, visible_queues
 from approvals.envelope import Envelope
 from approvals.models import Decision, Request, Revision
 from approvals.problems import ANSWERED_BEFORE, NOT_FOUND
@@ -42,6 +42,7 @@ class Sight:
     revision: Revision
     envelope: Envelope
     standing: Standing
+    rights: frozenset[str]  # on the request's queue
     now: datetime
 
 
@@ -68,8 +69,14 @@ def open_case(verb: Verb, person: Person, request_id: UUID) -> Case:
         revision=revision,
         envelope=envelope,
         standing=standing(request, revision, envelope, envelope.obligation),
+        rights=rights_on(request.queue_id, member),
         now=database_now(),
     )
+
+
+def rights_on(queue_id: UUID, member: Member) -> frozenset[str]:
+    """What the member may do with requests of the queue now."""
+    return frozenset(right for right, on in rights(member).items() if queue_id in on)
 
 
 def record_decision(case: Case, answer: Answer) -> Decision:

@@ -104,6 +104,7 @@ def _turn_editors_key(case: Case, revision: Revision, answer: Answer) -> None:
         revision=revision,
         envelope=envelope,
         standing=now_stands,
+        rights=case.rights,
         now=case.now,
     )
     approval = Answer(

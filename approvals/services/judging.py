@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-from approvals.access import may
 from approvals.models import Decision
 from approvals.problems import (
     DIGEST_CHANGED,
@@ -20,7 +19,7 @@ V = Decision.Verdict
 
 def judge_answer(case: Sight, answer: Answer) -> None:
     """Whether this person may give this answer to what was on their screen."""
-    if not may(case.member, "decide", case.request.queue_id):
+    if "decide" not in case.rights:
         raise NO_RIGHT("You see this queue but do not decide on it.")
     if answer.digest != bytes(case.revision.digest):
         raise DIGEST_CHANGED("Read it again: what you answered is not what is asked.")
@@ -35,7 +34,7 @@ def _check_standing(case: Sight, verdict: Decision.Verdict) -> None:
     if verdict in {V.REJECT, V.REQUEST_CHANGES}:
         return
     if verdict == V.EDIT:
-        if not may(case.member, "edit_arguments", case.request.queue_id):
+        if "edit_arguments" not in case.rights:
             raise NO_RIGHT("You may not edit arguments on this queue.")
         if case.member.id in _own_side(case):
             raise OWN_REQUEST("You are on the side that asks.")

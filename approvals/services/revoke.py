@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-from approvals.access import may
 from approvals.models import Grant, Request
 from approvals.problems import NO_RIGHT, NOT_APPROVED, TOO_LATE
 from approvals.queries import live_grant
@@ -25,7 +24,7 @@ def revoke(
 
     def work(verb: Verb) -> Request:
         case = open_case(verb, person, request_id)
-        if not may(case.member, "decide", case.request.queue_id):
+        if "decide" not in case.rights:
             raise NO_RIGHT("You see this queue but do not decide on it.")
         if case.request.state == Request.State.CONSUMED:
             raise TOO_LATE("It was executed before you revoked it.")

@@ -23,7 +23,7 @@ from approvals.services.decide import decide
 from approvals.views.desk import show_desk, to_case
 from approvals.views.edit import show_comparison
 from approvals.views.prove import prove_again
-from approvals.views.request import DeskRequest, missing_is_404
+from approvals.views.request import DeskRequest, missing_is_404, viewer_of
 from checkpoints.tools import ARGUMENTS_INVALID
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
@@ -62,7 +62,7 @@ def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
 
 def _answer(request: DeskRequest, id: UUID) -> Answer:
     with tenant_transaction(request.member.tenant_id):
-        schema = response_schema(request.person, id)
+        schema = response_schema(viewer_of(request), id)
     return AnswerForm(request.POST).answer(schema)
 
 

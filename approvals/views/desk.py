@@ -1,5 +1,6 @@
 """The list and the open case, side by side, or one of the two to be exchanged."""
 
+from typing import Any, Final
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -8,12 +9,18 @@ from django.views.decorators.http import require_safe
 
 from approvals.pages.addresses import address
 from approvals.pages.case.attempt import Attempt
-from approvals.pages.desk import DeskPage, read_desk
+from approvals.pages.desk import read_desk, read_list, read_open_case
 from approvals.pages.find import find_exactly
+from approvals.pages.index import read_index
 from approvals.pages.selection import Selection
-from approvals.views.request import DeskRequest, missing_is_404
+from approvals.pages.viewer import Viewer
+from approvals.views.request import DeskRequest, missing_is_404, viewer_of
 from kernel.scope import tenant_transaction
 from tenants.pages import member_page
+
+PAGE: Final = "approvals/queue.html"
+LIST: Final = f"{PAGE}#rows"
+CASE: Final = "approvals/case.html#case"
 
 
 @member_page
@@ -30,7 +37,7 @@ def queue(request: DeskRequest) -> HttpResponse:
     selection = Selection.read(request.GET)
     if selection.search and not request.htmx:
         with tenant_transaction(request.member.tenant_id):
-            found = find_exactly(request.person, selection.search)
+            found = find_exactly(viewer_of(request), selection.search)
         if found is not None:
             return redirect(address("case", request.member.slug, found))
     return show_desk(request)
@@ -47,14 +54,32 @@ def show_desk(
     request: DeskRequest, id: UUID | None = None, attempt: Attempt | None = None
 ) -> HttpResponse:
     """The page, or the part of it that htmx asked for. 404 for strangers."""
-    selection = Selection.read(request.GET)
+    selection, viewer = Selection.read(request.GET), viewer_of(request)
     with missing_is_404(), tenant_transaction(request.member.tenant_id):
-        page = read_desk(
-            request.user, request.member, request.person, selection, id, attempt
-        )
-    context = {"shell": page.shell, "queue": page.queue, "case": page.queue.case}
+        template, context = _read(request, viewer, selection, id, attempt)
     status = attempt.status if attempt else 200
-    return render(request, _template(request, page), context, status=status)
+    return render(request, template, context, status=status)
+
+
+def _read(
+    request: DeskRequest,
+    viewer: Viewer,
+    selection: Selection,
+    id: UUID | None,
+    attempt: Attempt | None,
+) -> tuple[str, dict[str, Any]]:
+    """What is to be drawn, and with what; no more is read than that takes."""
+    target = request.htmx.target if request.htmx else None
+    if target == "list":
+        index = read_index(viewer, selection.search)
+        return LIST, {"queue": read_list(viewer, selection, index, id)}
+    if target == "case" and id is not None:
+        index = read_index(viewer, selection.search)
+        case = read_open_case(viewer, selection, index, id, attempt)
+        return CASE, {"case": case}
+    page = read_desk(request.user, viewer, selection, id, attempt)
+    context = {"shell": page.shell, "queue": page.queue, "case": page.queue.case}
+    return PAGE, context
 
 
 def to_case(request: DeskRequest, id: UUID) -> HttpResponse:
@@ -62,12 +87,3 @@ def to_case(request: DeskRequest, id: UUID) -> HttpResponse:
     selection = Selection.read(request.GET)
     href = address("case", request.member.slug, id, query=selection.query)
     return HttpResponse(status=303, headers={"Location": href})
-
-
-def _template(request: DeskRequest, page: DeskPage) -> str:
-    target = request.htmx.target if request.htmx else None
-    if target == "list":
-        return "approvals/queue.html#rows"
-    if target == "case" and page.queue.case:
-        return "approvals/case.html#case"
-    return "approvals/queue.html"

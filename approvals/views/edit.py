@@ -21,10 +21,9 @@ from approvals.services.asking import check_arguments
 from approvals.services.case import Answer
 from approvals.services.editing import same
 from approvals.views.desk import show_desk
-from approvals.views.request import DeskRequest, missing_is_404
+from approvals.views.request import DeskRequest, missing_is_404, viewer_of
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
-from tenants.models import Member
 from tenants.pages import member_page
 
 type Step = Callable[[CaseRecord], Edited]
@@ -58,14 +57,12 @@ def _show(
 ) -> HttpResponse:
     """The page; or the case with the reason why this person edits nothing here."""
     with missing_is_404(), tenant_transaction(request.member.tenant_id):
-        viewer = Member.objects.get(id=request.member.member_id)
-        record = read_case(viewer, request.person, request.member.slug, id)
+        viewer = viewer_of(request)
+        record = read_case(viewer, id)
         refused = _refused(record)
         if refused is None:
             edited = step(record)
-            shell = frame(
-                request.user, request.member, read_index(viewer), place="queue"
-            )
+            shell = frame(request.user, viewer, read_index(viewer), place="queue")
             context = {"shell": shell, "edit": edit_view(record, edited)}
     if refused is not None:
         return show_desk(request, id, Attempt(verdict="edit", problem=refused))

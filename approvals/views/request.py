@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from django.http import Http404
 from django_htmx.middleware import HtmxDetails
 
+from approvals.pages.viewer import Viewer
 from approvals.problems import NOT_FOUND
 from kernel.problems import Problem
 from tenants.pages import MemberRequest
@@ -15,6 +16,11 @@ class DeskRequest(MemberRequest):
     """A member's request, and whether htmx made it."""
 
     htmx: HtmxDetails
+
+
+def viewer_of(request: MemberRequest) -> Viewer:
+    """Who looks; their rights are read when they are asked for, once."""
+    return Viewer(request.member, request.person)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from django.db.models import FETCH_RAISE
 from approvals.models import Request
 from approvals.pages.addresses import address, short_name
 from approvals.pages.case.facts import fact_rows
+from approvals.pages.viewer import Viewer
 from approvals.presentation.case import Link
 from checkpoints.models import Checkpoint
 from kernel.clock import database_now
@@ -16,7 +17,6 @@ from oversight.pages.story import read_story
 from oversight.presentation.run import CheckpointStory, RunView
 from oversight.queries import visible_requests, visible_run
 from sessions.models import Fact, Run
-from tenants.models import Member
 
 STANDS: Final = {
     "running": "The agent works on it.",
@@ -29,9 +29,9 @@ STANDS: Final = {
 }
 
 
-def run_view(viewer: Member, slug: str, run_id: UUID) -> RunView:
+def run_view(viewer: Viewer, run_id: UUID) -> RunView:
     """Raises `not_found` for a run that the member may not see."""
-    run = visible_run(viewer, run_id)
+    run, slug = visible_run(viewer, run_id), viewer.slug
     asked = visible_requests(viewer).filter(run_id=run.id).select_related("tool")
     requests = list(asked.order_by("created_at", "id").fetch_mode(FETCH_RAISE))
     return RunView(

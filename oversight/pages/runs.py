@@ -10,6 +10,7 @@ from django.db.models import FETCH_RAISE, Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from approvals.pages.addresses import address, short_name
+from approvals.pages.viewer import Viewer
 from approvals.presentation.case import Link
 from approvals.presentation.marks import RUN
 from approvals.presentation.shell import Empty, Pages
@@ -18,7 +19,6 @@ from kernel.clock import database_now
 from oversight.presentation.run import RunRow, RunsView
 from oversight.queries import visible_requests, visible_runs
 from sessions.models import Run, Transition
-from tenants.models import Member
 
 PAGE: Final = 50
 
@@ -39,9 +39,9 @@ class RunSelection:
         )
 
 
-def runs_view(viewer: Member, slug: str, selection: RunSelection) -> RunsView:
+def runs_view(viewer: Viewer, selection: RunSelection) -> RunsView:
     """One page. Two statements besides those about the viewer's rights."""
-    found = _page(viewer, selection)
+    found, slug = _page(viewer, selection), viewer.slug
     rows = tuple(_row(run, slug) for run in found[:PAGE])
     more = len(found) > PAGE
     return RunsView(
@@ -53,7 +53,7 @@ def runs_view(viewer: Member, slug: str, selection: RunSelection) -> RunsView:
     )
 
 
-def _page(viewer: Member, selection: RunSelection) -> list[Run]:
+def _page(viewer: Viewer, selection: RunSelection) -> list[Run]:
     rows = visible_runs(viewer).filter(_before(selection.after))
     if selection.state:
         rows = rows.filter(state=selection.state)
@@ -62,7 +62,7 @@ def _page(viewer: Member, selection: RunSelection) -> list[Run]:
     return list(newest[: PAGE + 1])
 
 
-def _dressed(rows: QuerySet[Run], viewer: Member) -> QuerySet[Run]:
+def _dressed(rows: QuerySet[Run], viewer: Viewer) -> QuerySet[Run]:
     """With the time of the last step, and how many requests wait that are seen."""
     steps = Transition.objects.filter(run_id=OuterRef("id")).order_by("-seq")
     waiting = visible_requests(viewer).filter(run_id=OuterRef("id"), state__in=OPEN)

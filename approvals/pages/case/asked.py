@@ -7,14 +7,14 @@ from uuid import UUID
 
 from django.db.models import FETCH_RAISE, Q
 
-from approvals.access import holders, owners_since
+from approvals.access import holders
 from approvals.models import Decision, PolicyRevision
 from approvals.pages.case.record import CaseRecord
 from approvals.policy import Obligation, Rule
 from approvals.policy.satisfy import seats
 from approvals.presentation.case import Keys, Need, PolicyReason
 from approvals.presentation.words import counted
-from approvals.separation import Standing, people_for, policy_authors
+from approvals.separation import Standing, people_for
 from tenants.models import Group
 
 NO_POLICY: Final = PolicyReason(
@@ -148,28 +148,10 @@ def _excluded_note(record: CaseRecord, stands: Standing) -> str:
         queue_id=record.request.queue_id,
         permission="decide",
     )
-    reasons = exclusions(record)
+    reasons = record.asking_side
     notes = [
         f"{record.name(one)} {reasons[one]} and cannot turn a key."
         for one in sorted(stands.excluded & able, key=record.name)
         if one in reasons
     ]
     return " ".join(notes)
-
-
-def exclusions(record: CaseRecord) -> dict[UUID, str]:
-    """Why each person of the asking side is excluded; the same sources that exclude."""
-    obligation, asked = record.obligation, record.sealed.get("requester", {})
-    reasons: dict[UUID, str] = {}
-    if obligation is not None:
-        for author in policy_authors(obligation):
-            reasons[author] = "wrote the policy, which nobody else has cosigned,"
-    if asked.get("key_creator"):
-        reasons[UUID(asked["key_creator"])] = "made the agent’s key"
-    owners = owners_since(record.request.agent_id, record.request.created_at)
-    for owner in owners | {UUID(one) for one in asked.get("owners", ())}:
-        reasons[owner] = "answers for the agent"
-    editor = record.revision.author_id
-    if editor and record.revision.author_type == "member":
-        reasons[editor] = "edited the arguments"
-    return reasons

@@ -5,7 +5,7 @@ from typing import Final
 
 from approvals.models import Decision
 from approvals.pages.addresses import address
-from approvals.pages.case.asked import exclusions, keys_of
+from approvals.pages.case.asked import keys_of
 from approvals.pages.case.record import CaseRecord
 from approvals.pages.selection import Selection
 from approvals.presentation.arguments import Money
@@ -65,12 +65,13 @@ def blocked_answers(record: CaseRecord) -> Mapping[str, str]:
 def _blocked(record: CaseRecord, verdict: str) -> str:
     assert record.standing is not None
     sight = Sight(
-        person=record.person,
-        member=record.viewer,
+        person=record.viewer.person,
+        member=record.viewer.member,
         request=record.request,
         revision=record.revision,
         envelope=record.envelope,
         standing=record.standing,
+        rights=record.rights,
         now=record.now,
     )
     digest = bytes(record.revision.digest)
@@ -85,7 +86,7 @@ def _blocked(record: CaseRecord, verdict: str) -> str:
 def _why(record: CaseRecord, problem: Problem) -> str:
     if problem.code in ASKED_FOR:
         return ""
-    reason = exclusions(record).get(record.viewer.id)
+    reason = record.asking_side.get(record.viewer.id)
     if problem.code == OWN_REQUEST.code and reason:
         return f"{problem.detail} (You are somebody who {reason.strip(',')}.)"
     return problem.detail
@@ -96,7 +97,7 @@ def asks_who(record: CaseRecord) -> bool:
     fresh = record.obligation.reauthentication if record.obligation else None
     if fresh is None:
         return False
-    ago = record.person.authenticated_ago
+    ago = record.viewer.person.authenticated_ago
     return ago is None or ago > fresh
 
 

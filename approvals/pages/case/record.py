@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django.db.models import FETCH_RAISE
 
-from approvals.access import queues_with, visible_queues
 from approvals.envelope import Envelope
 from approvals.models import (
     Decision,
@@ -19,7 +18,9 @@ from approvals.models import (
     Revision,
     VerificationReport,
 )
+from approvals.pages.case.side import asking_side
 from approvals.pages.sealed import sealed_obligation, sealed_record
+from approvals.pages.viewer import Viewer
 from approvals.policy import Obligation
 from approvals.problems import NOT_FOUND
 from approvals.separation import Standing, standing
@@ -28,7 +29,6 @@ from checkpoints.models import Attempt, Effect
 from kernel.clock import database_now
 from sessions.models import Fact
 from tenants.models import Member
-from tenants.principal import Person
 
 MOST_REPORTS: Final = 20
 
@@ -37,14 +37,12 @@ MOST_REPORTS: Final = 20
 class CaseRecord:
     """One request as it stands, and the person who looks at it.
 
-    `envelope` is the sealed record of the current revision and the only source of the
+    `asking_side` says of each person on it why they cannot turn a key. `envelope` is the sealed record of the current revision and the only source of the
     action. `before` is the one of the revision before. `rights` are the viewer's on
     the request's queue. `standing` is None when the sealed record cannot be read.
     """
 
-    viewer: Member
-    person: Person
-    slug: str
+    viewer: Viewer
     rights: frozenset[str]
     request: Request
     revision: Revision
@@ -59,8 +57,13 @@ class CaseRecord:
     attempts: Sequence[Attempt]
     facts: Sequence[Fact]
     standing: Standing | None
+    asking_side: Mapping[UUID, str]
     people: Mapping[UUID, str]
     now: datetime
+
+    @property
+    def slug(self) -> str:
+        return self.viewer.slug
 
     @property
     def is_open(self) -> bool:
@@ -112,9 +115,7 @@ class CaseRecord:
         return self.people.get(member_id, "somebody") if member_id else "a policy"
 
 
-def read_case(
-    viewer: Member, person: Person, slug: str, request_id: UUID
-) -> CaseRecord:
+def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
     """Raises `not_found` for a request on a queue that the viewer does not see.
 
     Rights are looked at before anything else of the request is read.
@@ -128,9 +129,7 @@ def read_case(
     envelope = Envelope(bytes(revision.envelope))
     return CaseRecord(
         viewer=viewer,
-        person=person,
-        slug=slug,
-        rights=_rights(viewer, request.queue_id),
+        rights=viewer.rights_on(request.queue_id),
         request=request,
         revision=revision,
         revisions=revisions,
@@ -144,13 +143,14 @@ def read_case(
         attempts=_attempts(effect),
         facts=list(Fact.objects.filter(run_id=request.run_id).order_by("name")),
         standing=_standing(request, revision, envelope),
+        asking_side=asking_side(request, revision, envelope),
         people=_people(request.tenant_id),
         now=database_now(),
     )
 
 
-def _visible_request(viewer: Member, request_id: UUID) -> Request:
-    rows = Request.objects.filter(id=request_id, queue_id__in=visible_queues(viewer))
+def _visible_request(viewer: Viewer, request_id: UUID) -> Request:
+    rows = Request.objects.filter(id=request_id, queue_id__in=viewer.sees)
     rows = rows.select_related(
         "tool", "agent", "queue", "session", "run__workflow", "pause__checkpoint"
     ).defer("pause__checkpoint__payload")
@@ -195,14 +195,6 @@ def _standing(
     if obligation is None or not sealed_record(envelope):
         return None
     return standing(request, revision, envelope, obligation)
-
-
-def _rights(viewer: Member, queue_id: UUID) -> frozenset[str]:
-    return frozenset(
-        right
-        for right in ("decide", "edit_arguments")
-        if queue_id in queues_with(viewer, right)
-    )
 
 
 def _people(tenant_id: UUID) -> dict[UUID, str]:

@@ -45,20 +45,18 @@ def unchanged(stage: Stage, path: str, grow: Callable[[], None]) -> None:
 def test_a_case_and_its_run(stage: Stage) -> None:
     """More people, decisions, revisions and open requests beside it."""
     stage.policy(rules=[{"approvals": 3}])
-    request = stage.ask()
-    for amount in ("1.00", "2.00"):
-        arguments = {**ARGUMENTS, "amount": amount}
-        stage.answer(request, verdict=V.EDIT, arguments=arguments, reason="So.")
-    stage.answer(request, by=stage.reviewer("Carol"), reason="Fine.")
+    request, amounts = stage.ask(), iter(range(9))
 
     def grow() -> None:
-        stage.answer(request, by=stage.reviewer("Dora"), reason="Fine.")
-        arguments = {**ARGUMENTS, "amount": "3.00"}
-        editor = stage.reviewer("Emil")
-        stage.answer(request, editor, verdict=V.EDIT, arguments=arguments, reason="x")
-        stage.answer(request, by=stage.reviewer("Fred"), reason="Fine.")
+        names = ("Carol", "Dora", "Emil")
+        for editor, other in zip(names, names[1:], strict=False):
+            arguments = {**ARGUMENTS, "amount": f"{next(amounts)}.00"}
+            by = stage.reviewer(editor)
+            stage.answer(request, by, verdict=V.EDIT, arguments=arguments, reason="x")
+            stage.answer(request, stage.reviewer(other), reason="Fine.")
         stage.ask()
 
+    grow()
     unchanged(stage, f"queue/{request.id}", grow)
     unchanged(stage, f"runs/{request.run_id}", grow)
 
