@@ -172,10 +172,10 @@ def _transition(transition: Transition) -> TimelineEntry:
 
 def transition_words(transition: Transition) -> str:
     """A run's step in words: its state, its stage, or the facts it stated."""
+    if not transition.from_state:
+        return "Run opened"
     if transition.from_state != transition.to_state:
         return f"Run {mark('run', transition.to_state).word.lower()}"
-    if transition.seq == 1 and not transition.changes:
-        return "Run opened"
     if transition.from_stage != transition.to_stage:
         return f"Stage {transition.to_stage}"
     names = list(transition.changes)

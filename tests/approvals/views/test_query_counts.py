@@ -1,6 +1,7 @@
 """A page costs as many statements for one row as for many."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from django.db import connection
@@ -49,7 +50,7 @@ def test_a_case_and_its_run(stage: Stage) -> None:
 
     def grow() -> None:
         names = ("Carol", "Dora", "Emil")
-        for editor, other in zip(names, names[1:], strict=False):
+        for editor, other in pairwise(names):
             arguments = {**ARGUMENTS, "amount": f"{next(amounts)}.00"}
             by = stage.reviewer(editor)
             stage.answer(request, by, verdict=V.EDIT, arguments=arguments, reason="x")
