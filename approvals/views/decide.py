@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from approvals.forms import AnswerForm, Flawed
 from approvals.pages.case.attempt import Attempt
@@ -44,9 +44,14 @@ MENDABLE: Final = frozenset(
 
 @member_page
 @sensitive_post_parameters("password")
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
-    """POST requests/{id}/decide: 303 to the case; 4xx with the form as it was."""
+    """POST requests/{id}/decide: 303 to the case; 4xx with the form as it was.
+
+    Whoever comes by GET, after having had to sign in, is led to the case.
+    """
+    if request.method != "POST":
+        return to_case(request, id)
     answer: Answer | None = None
     try:
         with missing_is_404():

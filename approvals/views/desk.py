@@ -83,7 +83,7 @@ def _read(
 
 
 def to_case(request: DeskRequest, id: UUID) -> HttpResponse:
-    """After a decision: 303, so that reloading the page repeats nothing."""
+    """303 to the case, so that reloading the page repeats nothing."""
     selection = Selection.read(request.GET)
     href = address("case", request.member.slug, id, query=selection.query)
     return HttpResponse(status=303, headers={"Location": href})

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from approvals.forms import ReasonForm
 from approvals.pages.case.attempt import Attempt
@@ -16,9 +16,11 @@ from tenants.pages import member_page
 
 
 @member_page
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def revoke_page(request: DeskRequest, id: UUID) -> HttpResponse:
     """POST requests/{id}/revoke: 303 to the case; 409 once it was executed."""
+    if request.method != "POST":
+        return to_case(request, id)
     try:
         with missing_is_404():
             revoke(request.person, request_id=id, reason=_reason(request))
