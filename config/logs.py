@@ -35,7 +35,8 @@ def logging_configuration(*, json: bool) -> dict[str, Any]:
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        # A machine wants the moment; a person at the terminal, what the clock shows.
+        structlog.processors.TimeStamper(fmt="iso" if json else "%H:%M:%S", utc=json),
         escape_control,
     ]
     structlog.configure(
@@ -77,5 +78,10 @@ def logging_configuration(*, json: bool) -> dict[str, Any]:
             "django": {"level": "INFO", "propagate": True, "handlers": []},
             "django.server": {"level": "INFO", "propagate": True, "handlers": []},
             "django.request": {"level": "ERROR"},  # a 404 is not an event
+            "httpx": {"level": "WARNING"},  # nor is a request of our own
+            # Nor that a sweep began and ended again: what it did says so itself.
+            "celery.beat": {"level": "WARNING"},
+            "celery.worker.strategy": {"level": "WARNING"},
+            "celery.app.trace": {"level": "WARNING"},
         },
     }

@@ -22,7 +22,12 @@ class Prefixed:
         self._lock = threading.Lock()
 
     def line(self, name: str, text: str) -> None:
-        """Write one line of `name`'s, with what could drive the terminal made visible."""
+        """Write one line of `name`'s, with what could drive the terminal made visible.
+
+        A blank one says nothing beside those of others, and is left out.
+        """
+        if not text.strip():
+            return
         shown = text[:MOST].translate(_CONTROL) + ("…" if len(text) > MOST else "")
         with self._lock:
             try:

@@ -58,9 +58,23 @@ class Supervisor:
     Use it as a context manager: leaving it ends every program, the last one first.
     """
 
-    def __init__(self, *, output: TextIO = sys.stderr, grace: float = 10.0) -> None:
-        """`grace`: the seconds a program has to end by itself before it is killed."""
+    def __init__(
+        self,
+        *,
+        output: TextIO = sys.stderr,
+        grace: float = 10.0,
+        started: Callable[[str, int], object] = lambda name, pid: None,
+    ) -> None:
+        """Take care of nothing yet.
+
+        Args:
+            output: where the programs' lines go.
+            grace: the seconds a program has to end by itself before it is killed.
+            started: told the name and process id of each program that was started,
+                also again after a crash.
+        """
         self._grace = grace
+        self._started = started
         self._logs = Prefixed(output)
         self._running: dict[str, _Running] = {}
         self._waiting: dict[str, tuple[float, float, Program]] = {}  # when, delay
@@ -178,6 +192,7 @@ class Supervisor:
             program, process, process.stdout, since=now, delay=delay or FIRST_DELAY
         )
         self._running[program.name] = running
+        self._started(program.name, process.pid)
         self._selector.register(running.pipe, selectors.EVENT_READ, running)
         return process.pid
 
