@@ -7,6 +7,7 @@ It is a process of its own, as the systems are on which agents act:
 prints {"url": …, "port": …} as one JSON line once it answers.
 
     POST /corrections, POST /holds     act once per Idempotency-Key; 201, or 200 again
+    POST /payments, /refunds, …        the same for other departments (effect_ledger)
     GET  /corrections/by-key/{key}     what became of a key: 200 or 404
     GET  /corrections?key={key}        the same (and both for /holds)
     GET  /stats                        effects and calls by key, calls in flight
@@ -35,6 +36,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from examples.invoice.effect_ledger import (
+    ABOUT_INVOICES,
     FIRST_IDS,
     Effect,
     EffectLedger,
@@ -98,8 +100,8 @@ class CorrectionServer(ThreadingHTTPServer):
     def act(self, kind: str, headers: Message, body: dict[str, Any]) -> Answer:
         """Carry out one call, or fail it as planned."""
         key, fence = _key(headers), _fence(headers)
-        invoice_id = body.get("invoice_id")
-        if not isinstance(invoice_id, str) or not invoice_id:
+        invoice_id = body.get("invoice_id", "")
+        if not isinstance(invoice_id, str) or not (invoice_id or kind not in ABOUT_INVOICES):
             raise refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "invoice_id")
         with self.calls:
             self.ledger.note_arrival(key)

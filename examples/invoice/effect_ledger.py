@@ -37,7 +37,19 @@ CREATE TABLE IF NOT EXISTS arrival (
 """
 
 # The first id of a kind is its number here; each later one counts on.
-FIRST_IDS = {"corrections": ("CR", 771), "holds": ("PH", 501)}
+FIRST_IDS = {
+    "corrections": ("CR", 771),
+    "holds": ("PH", 501),
+    # What other agents of the company do, in the demo.
+    "payments": ("PAY", 9001),
+    "refunds": ("RF", 301),
+    "deployments": ("DPL", 4181),
+    "settings": ("SET", 77),
+    "grants": ("ACC", 212),
+    "deletions": ("DEL", 5),
+    "campaigns": ("CMP", 12),
+}
+ABOUT_INVOICES = frozenset({"corrections", "holds"})
 
 
 class StaleFence(Exception):
@@ -155,7 +167,7 @@ class EffectLedger:
                 key,
                 kind,
                 f"{prefix}-{first + done}",
-                body["invoice_id"],
+                body.get("invoice_id", ""),
                 json.dumps(body, ensure_ascii=False),
                 _digest(body),
             ),
