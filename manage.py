@@ -7,6 +7,7 @@ import sys
 from django.core.management import execute_from_command_line
 
 from config import embedded, env
+from config.demo.place import CannotStart, settle
 
 # What works without a database; `demo` and `services` start it in their own way.
 _BARE = {
@@ -18,9 +19,18 @@ _BARE = {
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     command = sys.argv[1] if len(sys.argv) > 1 else ""
+    if command == "demo":
+        _settle_demo()
     if command not in _BARE and not env.text("DATABASE_URL"):
         _start_services()
     execute_from_command_line(sys.argv)
+
+
+def _settle_demo() -> None:
+    try:
+        settle(sys.argv[2:])
+    except (CannotStart, OSError) as error:
+        sys.exit(f"keyturn: {error}")
 
 
 def _start_services() -> None:

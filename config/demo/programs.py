@@ -5,14 +5,21 @@ holds the waiting ones; one worker acts; the beat sweeps.
 """
 
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from config.embedded.supervisor import Program
 
 BASE_DIR: Final = Path(__file__).resolve().parents[2]
-# Wherever we were started from; and no file of ours is imported from there.
-_ENVIRONMENT: Final = {"PYTHONPATH": str(BASE_DIR), "PYTHONSAFEPATH": "1"}
+_ENVIRONMENT: Final = {
+    # Wherever we were started from; and nothing is imported from there.
+    "PYTHONPATH": str(BASE_DIR),
+    "PYTHONSAFEPATH": "1",
+    # Celery warns of running as root, and WhiteNoise of having no build step.
+    "PYTHONWARNINGS": "ignore:You're running,ignore:No directory at",
+}
 _THREADS: Final = 4  # what the worker does at once; it mostly waits for others
 
 
@@ -43,8 +50,8 @@ def beat() -> Program:
     return _celery("beat", "--pidfile", "")
 
 
-def corrections(port: int, folder: Path) -> Program:
-    """The company system that the agents act on."""
+def company(port: int, folder: Path) -> Program:
+    """The company's own systems, which the agents act on."""
     return _program(
         "company",
         "examples.invoice.correction_system",
@@ -53,23 +60,31 @@ def corrections(port: int, folder: Path) -> Program:
 
 
 def invoice_agent(
-    url: str, correction_url: str, key_file: Path, *invoices: str
+    url: str,
+    company_url: str,
+    key: str,
+    *,
+    invoices: Sequence[str],
+    task: str = "",
+    name: str = "agent",
 ) -> Program:
-    """The agent that checks invoices, until it is stopped."""
-    return _program(
-        "agent",
+    """The agent that checks invoices; with `task` only until these have an outcome."""
+    program = _program(
+        name,
         "examples.invoice.agent",
-        *("--url", url, "--correction-url", correction_url),
-        *("--key-file", str(key_file)),
+        *("--url", url, "--correction-url", company_url),
         *("--documents", str(BASE_DIR / "examples" / "invoice" / "documents")),
         *(part for invoice in invoices for part in ("--invoice", invoice)),
+        *(("--task", task, "--once") if task else ()),
     )
+    # Never an argument: those are for every user of the machine to read.
+    told = {**program.environment, "KEYTURN_API_KEY": key}
+    return replace(program, environment=told, restart=not task)
 
 
 def _celery(what: str, *options: str) -> Program:
-    return _program(
-        what, "celery", "--app", "config", what, "--loglevel", "WARNING", *options
-    )
+    common = ("--quiet", "--app", "config", what, "--loglevel", "INFO")
+    return _program(what, "celery", *common, *options)
 
 
 def _program(name: str, module: str, *arguments: str) -> Program:

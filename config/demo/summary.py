@@ -1,0 +1,75 @@
+"""What a newcomer reads when the demo runs: where to go, as whom, and what to try."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from config.demo.place import Place
+from config.demo.record import Record, TenantRecord, record_file
+from config.demo.seed.cast import COMPANIES, FJORDLINE, INVOICE_AGENT, MAREN, Company
+
+
+def show_summary(console: Console, place: Place, record: Record | None) -> None:
+    """Print it; without colours where nobody would see them."""
+    parts = _of_record(place, record) if record else _of_nothing(place)
+    console.print()
+    for part in parts:
+        # Never cut or broken by us: a password has to be copied whole.
+        console.print(part, soft_wrap=True)
+    console.print()
+
+
+def _of_nothing(place: Place) -> Iterator[Text]:
+    yield _heading(place.url)
+    yield Text("\nOpen it to create the first tenant, person and agent.")
+    yield _end()
+
+
+def _of_record(place: Place, record: Record) -> Iterator[Text]:
+    yield _heading(record.url)
+    yield from _what_to_do(record)
+    for company in COMPANIES:
+        yield Text(f"\n{company.name}", "bold")
+        yield from _people(company, record.tenant(company.slug))
+    yield Text(f"\nAPI key of {INVOICE_AGENT}", "bold")
+    yield Text(f"  {record.tenant(FJORDLINE.slug).api_keys[INVOICE_AGENT]}", "cyan")
+    yield Text(f"\nAll of it is in {_short(record_file(place.data_dir))}.", "dim")
+    yield _end()
+
+
+def _heading(url: str) -> Text:
+    return Text.assemble(("Keyturn", "bold"), " runs at ", (url, "bold cyan"))
+
+
+def _what_to_do(record: Record) -> Iterator[Text]:
+    maren = record.tenant(FJORDLINE.slug).user(MAREN)
+    yield Text("\nTry this", "bold")
+    yield Text.assemble("  1. Open ", (record.url, "cyan"))
+    yield Text.assemble(
+        "  2. Sign in as ", (maren.email, "cyan"), " with ", (maren.password, "cyan")
+    )
+    yield Text("  3. Open the correction request for invoice INV-1042 and approve it")
+    yield Text("  4. Watch the agent finish: below, and on the page of the case")
+
+
+def _people(company: Company, known: TenantRecord) -> Iterator[Text]:
+    """E-mail address, password, role, and what they are for."""
+    widest = max(len(one.email) for one in company.people)
+    for one in company.people:
+        yield Text.assemble(
+            f"  {one.email:<{widest}}  ",
+            (f"{known.user(one.email).password}  ", "cyan"),
+            f"{one.role.value:<9}  ",
+            (one.note, "dim"),
+        )
+
+
+def _end() -> Text:
+    return Text("Ctrl-C stops everything.", "dim")
+
+
+def _short(file: Path) -> str:
+    here = Path.cwd()
+    return str(file.relative_to(here) if file.is_relative_to(here) else file)
