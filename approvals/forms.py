@@ -75,6 +75,16 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(max_length=LONGEST)
 
 
+class OutcomeForm(forms.Form):
+    """What came of an effect that only a person can find out about."""
+
+    outcome = forms.ChoiceField(
+        choices=[(one, one) for one in ("confirmed", "failed", "absent")]
+    )
+    evidence = forms.CharField(max_length=LONGEST)
+    external_id = forms.CharField(max_length=255, required=False)
+
+
 class Flawed(Exception):
     """The form cannot be sent on: `errors` has a sentence for each field's name."""
 

@@ -8,6 +8,7 @@ from approvals.views.decide import decide_page
 from approvals.views.desk import case, home, queue
 from approvals.views.edit import edit_page
 from approvals.views.link import link
+from approvals.views.resolve import resolve_page
 from approvals.views.revoke import revoke_page
 from approvals.wait.approval import approval
 
@@ -31,5 +32,6 @@ urlpatterns = [
     path(f"{PAGES}/requests/<uuid:id>/decide", decide_page, name="decide"),
     path(f"{PAGES}/requests/<uuid:id>/edit", edit_page, name="edit"),
     path(f"{PAGES}/requests/<uuid:id>/revoke", revoke_page, name="revoke"),
+    path(f"{PAGES}/requests/<uuid:id>/resolve", resolve_page, name="resolve"),
     path(f"{PAGES}/stream", stream, name="stream"),
 ]

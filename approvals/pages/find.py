@@ -33,6 +33,16 @@ def response_schema(viewer: Viewer, request_id: UUID) -> dict[str, Any] | None:
     return schema
 
 
+def newest_effect(viewer: Viewer, request_id: UUID) -> UUID:
+    """The effect of a request that is seen. Raises `not_found`."""
+    seen = Request.objects.filter(id=request_id, queue_id__in=viewer.sees)
+    rows = Effect.objects.filter(request__in=seen.values("id")).order_by("-id")
+    found = rows.values_list("id", flat=True).first()
+    if found is None:
+        raise NOT_FOUND("No such effect.")
+    return found
+
+
 def _tail(field: str) -> Right:
     return Right(Cast(field, TextField()), 8)
 

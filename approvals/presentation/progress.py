@@ -78,7 +78,8 @@ class Progress:
     `state` is queued, verifying, acting, confirmed, failed, refused, unknown or
     needs_attention. `headline` and `sentence` say what happened and what did not;
     `code` and `refusal_class` (wait, reopen, stop) are set when refused.
-    `revoke_href` is set while the grant can still be revoked; `settled` ends the
+    `revoke_href` is set while the grant can still be revoked, `resolve_href` where this
+    person may say what came of it; `settled` ends the
     polling that stands in for a lost event stream.
     """
 
@@ -96,6 +97,7 @@ class Progress:
     then_now: tuple[ThenNow, ...] = ()
     coming: tuple[Next, ...] = ()
     revoke_href: str = ""
+    resolve_href: str = ""
     usable_until: datetime | None = None
     review_again_href: str = ""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page
 
 from tests.approvals.tool_server import ToolServer
 from tests.browser.conftest import Visit
@@ -33,3 +34,14 @@ def test_pictures(visit: Visit, gallery: Gallery, width: str, scheme: str) -> No
     for name, path in gallery.pages.items():
         visitor.page.goto(path, wait_until="load")
         visitor.page.screenshot(path=folder / f"{name}.png")
+        _open_sheets(visitor.page, folder, name)
+
+
+def _open_sheets(page: Page, folder: Path, name: str) -> None:
+    """The second steps of one case."""
+    if name != "case-two-keys":
+        return
+    for sheet in ("approve", "reject", "respond"):
+        page.evaluate(f"document.getElementById('sheet-{sheet}').showPopover()")
+        page.screenshot(path=folder / f"sheet-{sheet}.png")
+        page.evaluate(f"document.getElementById('sheet-{sheet}').hidePopover()")

@@ -13,11 +13,17 @@ from approvals.presentation.controls import reply_controls
 from approvals.presentation.desk import VERDICTS, Desk, RecapRow, SheetState
 from approvals.presentation.edit import Control
 from approvals.presentation.reading import filled
-from approvals.problems import OWN_REQUEST, REASON_NEEDED, REAUTHENTICATE
+from approvals.problems import (
+    OWN_REQUEST,
+    REASON_NEEDED,
+    REAUTHENTICATE,
+    VERDICT_NOT_ALLOWED,
+)
 from approvals.services.case import Answer, Sight
 from approvals.services.judging import judge_answer
 from kernel.problems import Problem
 
+NOT_OFFERED: Final = "The agent does not take this for an answer."
 # What the form itself asks for is no reason to withhold the form.
 ASKED_FOR: Final = frozenset({REASON_NEEDED.code, REAUTHENTICATE.code})
 
@@ -86,6 +92,8 @@ def _blocked(record: CaseRecord, verdict: str) -> str:
 def _why(record: CaseRecord, problem: Problem) -> str:
     if problem.code in ASKED_FOR:
         return ""
+    if problem.code == VERDICT_NOT_ALLOWED.code:
+        return NOT_OFFERED
     reason = record.asking_side.get(record.viewer.id)
     if problem.code == OWN_REQUEST.code and reason:
         return f"{problem.detail} (You are somebody who {reason.strip(',')}.)"

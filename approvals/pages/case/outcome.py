@@ -25,9 +25,15 @@ def state_of(record: CaseRecord) -> str | None:
     """
     if record.request.state in BEYOND:
         if record.effect is not None and record.effect.grant == _grant_id(record):
-            return OUTCOMES[record.effect.state]
+            return _of_effect(record, record.effect.state)
         return _before_effect(record)
     return "refused" if refusal(record) else None
+
+
+def _of_effect(record: CaseRecord, state: str) -> str:
+    """What is unknown is found out by itself, unless only a person can."""
+    stuck = record.request.run.state == "needs_attention"
+    return "needs_attention" if stuck and state == "unknown" else OUTCOMES[state]
 
 
 def refusal(record: CaseRecord) -> VerificationReport | None:

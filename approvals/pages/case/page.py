@@ -6,6 +6,7 @@ from typing import Final
 from approvals.pages.addresses import address, short_name
 from approvals.pages.case.asked import keys_of, needs, policy_reasons
 from approvals.pages.case.desk import desk_of, recap_of
+from approvals.pages.case.evidence import evidence
 from approvals.pages.case.exact import changes, exact_action
 from approvals.pages.case.facts import fact_rows, precondition_rows, radius
 from approvals.pages.case.news import news_of
@@ -44,6 +45,7 @@ def case_view(
 ) -> CaseView:
     """`form` and `notice` are the answer to what the viewer has just tried."""
     request, exact = record.request, exact_action(record)
+    items = newest_items(request.session_id)
     return CaseView(
         id=str(request.id),
         label=short_name("REQ", request.id),
@@ -63,7 +65,7 @@ def case_view(
             href=address("run", record.slug, request.run_id),
         ),
         checkpoint=request.pause.checkpoint.number,
-        lead=_lead(record, exact),
+        lead=_lead(record),
         decide_by=request.due_at,
         use_until=record.grant.expires_at if record.grant else None,
         keys=keys_of(record),
@@ -75,7 +77,8 @@ def case_view(
         radius=radius(request.tool),
         facts=fact_rows(record.facts),
         preconditions=precondition_rows(record),
-        talk=talk(record, newest_items(request.session_id)),
+        evidence=evidence(record, items),
+        talk=talk(record, items),
         timeline=_timeline(record),
         decisions=decision_rows(record.decisions),
         explanation=request.explanation,
@@ -110,9 +113,11 @@ def place_of(
     )
 
 
-def _lead(record: CaseRecord, exact: ExactAction) -> str:
+def _lead(record: CaseRecord) -> str:
     """The consequence in a sentence: the administrator's, or else our own."""
     tool = record.request.tool
+    if "approve" not in record.request.allowed:
+        return "The agent asks for an answer. Nothing is executed."
     said = tool.definition.get("description")
     if isinstance(said, str) and said:
         return said

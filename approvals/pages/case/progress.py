@@ -99,12 +99,21 @@ def _revoke_href(record: CaseRecord) -> str:
     return address("revoke", record.slug, record.request.id)
 
 
+def _resolve_href(record: CaseRecord) -> str:
+    """Where nothing else can prove it, whoever holds the right says what happened."""
+    stuck = state_of(record) == "needs_attention"
+    if not stuck or "resolve" not in record.rights:
+        return ""
+    return address("resolve", record.slug, record.request.id)
+
+
 def _with_effect(record: CaseRecord, told: Progress) -> Progress:
     effect = record.effect
     if effect is None:
         return told
     return replace(
         told,
+        resolve_href=_resolve_href(record),
         effect_id=str(effect.id),
         external_id=effect.external_id,
         attempts=attempt_rows(

@@ -48,7 +48,7 @@ def decision_rows(decisions: Sequence[Decision]) -> tuple[DecisionRow, ...]:
             revision=one.revision.number,
             reason=words_of(one),
             counted=one.dismissed_at is None,
-            why_not_counted=one.dismissed_reason,
+            why_not_counted=one.dismissed_reason.removesuffix("."),
         )
         for one in decisions
     )

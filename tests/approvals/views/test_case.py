@@ -333,3 +333,25 @@ def test_the_explanation_comes_as_it_was_written(stage: Stage) -> None:
     said = "✔ VERIFIED\n\nThe agent’s own words."
     request: Request = stage.ask(explanation=said)
     assert reader(stage).case(request.id).explanation == said
+
+
+def test_what_tools_answered_stands_as_evidence(stage: Stage) -> None:
+    run = stage.run()
+    said = [
+        {"role": "assistant", "tool_calls": [{"function": {"name": "compare"}}]},
+        {"role": "tool", "content": "3 lines, 1 mismatch"},
+        {"role": "tool", "content": "x" * 200},
+    ]
+    append_items(
+        who=stage.house.robot.principal,
+        session_id=run.session_id,
+        items=[json.dumps(one) for one in said],
+    )
+    newest, first = reader(stage).case(stage.ask(run).id).evidence
+    assert (first.tool, first.summary, first.text) == (
+        "compare",
+        "3 lines, 1 mismatch",
+        "",
+    )
+    assert first.source == "Item 2, as robot recorded it"
+    assert (newest.summary, len(newest.text)) == ("", 200)

@@ -8,9 +8,12 @@ from django.test import Client
 from approvals.models import Decision, Grant, Request, ResumeJob
 from approvals.presentation.desk import SheetState
 from approvals.services.queues import take_right
+from approvals.services.redeem import redeem
+from approvals.services.report import report_effect
 from kernel.scope import tenant_transaction
 from tests.approvals.stage import Stage
 from tests.approvals.superuser import superuser
+from tests.approvals.test_resume import work_all
 from tests.approvals.views.browsing import Reader, reader
 
 V = Decision.Verdict
@@ -291,3 +294,44 @@ def test_the_short_link_leads_to_the_case_of_whoever_may_see_it(stage: Stage) ->
     response = stage.bob.browser().get(f"/r/{request.id}")
     assert response.headers["Location"].endswith(f"/queue/{request.id}")
     assert stage.house.charlie.browser().get(f"/r/{request.id}").status_code == 404
+
+
+def stuck(stage: Stage) -> Request:
+    """The agent acted, and says that it does not know what came of it."""
+    run = stage.run()
+    request = stage.ask(run)
+    stage.answer(request)
+    work_all(stage, request)
+    who = stage.house.robot.principal
+    started = redeem(who, request_id=request.id, fence=run.fence)
+    unknown = {"attempt": 1, "fence": run.fence, "outcome": "unknown"}
+    report_effect(who, effect_id=started.effect.id, **unknown)
+    return request
+
+
+def test_a_person_records_what_nothing_else_can_prove(stage: Stage) -> None:
+    request, bob = stuck(stage), reader(stage)
+    progress = bob.case(request.id).progress
+    assert (progress.state, bool(progress.resolve_href)) == ("needs_attention", True)
+    said = {"outcome": "confirmed", "evidence": "Seen in the bank.", "external_id": "B"}
+    assert bob.post(f"requests/{request.id}/resolve", said).status_code == 303
+    done = bob.case(request.id).progress
+    assert (done.state, done.external_id) == ("confirmed", "B")
+    again = bob.post(f"requests/{request.id}/resolve", said)
+    assert again.status_code == 409
+    assert again.context["case"].notice.code == "outcome_conflict"
+
+
+def test_an_outcome_needs_evidence(stage: Stage) -> None:
+    request, bob = stuck(stage), reader(stage)
+    for said in ({"outcome": "confirmed"}, {"evidence": "x"}, {"outcome": "maybe"}):
+        response = bob.post(f"requests/{request.id}/resolve", said)
+        assert response.status_code == 422
+    assert bob.case(request.id).progress.state == "needs_attention"
+
+
+def test_what_never_started_has_no_outcome_to_record(stage: Stage) -> None:
+    request = stage.ask()
+    said = {"outcome": "confirmed", "evidence": "I say so."}
+    path = f"requests/{request.id}/resolve"
+    assert reader(stage).post(path, said).status_code == 404

@@ -40,6 +40,11 @@ PAGES = {
     ),
     "edit": Address(of="request", methods=("GET", "POST")),
     "revoke": Address(of="request", methods=("POST",), form={"reason": "No."}),
+    "resolve": Address(
+        of="request",
+        methods=("POST",),
+        form={"outcome": "confirmed", "evidence": "Seen."},
+    ),
     "stream": Address(),
     "runs": Address(),
     "run": Address(of="run"),
