@@ -58,7 +58,8 @@ JOIN tenants_agent a ON a.id = r.agent_id
 JOIN approvals_revision v ON v.request_id = r.id AND v.number = r.revision
 CROSS JOIN LATERAL (SELECT CASE
   WHEN sha256('keyturn/approval/v1'::bytea || '\\x00'::bytea || v.envelope) = v.digest
-  THEN convert_from(v.envelope, 'UTF8')::jsonb -> 'obligation' END AS owed) o
+  THEN convert_from(v.envelope, 'UTF8')::jsonb -> 'obligation' END AS owed
+  OFFSET 0) o  -- read once a row, and not again wherever it is named
 WHERE r.state IN ('pending', 'changes_requested') AND r.queue_id = ANY(%(sees)s)
   AND (r.title ILIKE %(like)s OR x.name ILIKE %(like)s OR a.name ILIKE %(like)s)
 ORDER BY array_position(%(risks)s, r.risk::text), r.due_at NULLS LAST, r.id

@@ -13,7 +13,7 @@ from approvals.presentation.case import Link
 from checkpoints.models import Checkpoint
 from kernel.clock import database_now
 from oversight.pages.steps import checkpoint_story
-from oversight.pages.story import read_story
+from oversight.pages.story import MOST, read_story
 from oversight.presentation.run import CheckpointStory, RunView
 from oversight.queries import visible_requests, visible_run
 from sessions.models import Fact, Run
@@ -32,8 +32,7 @@ STANDS: Final = {
 def run_view(viewer: Viewer, run_id: UUID) -> RunView:
     """Raises `not_found` for a run that the member may not see."""
     run, slug = visible_run(viewer, run_id), viewer.slug
-    asked = visible_requests(viewer).filter(run_id=run.id).select_related("tool")
-    requests = list(asked.order_by("created_at", "id").fetch_mode(FETCH_RAISE))
+    requests = _requests(viewer, run)
     return RunView(
         id=str(run.id),
         label=short_name("RUN", run.id),
@@ -61,6 +60,13 @@ def run_view(viewer: Viewer, run_id: UUID) -> RunView:
         ),
         story=read_story(run, requests, slug),
     )
+
+
+def _requests(viewer: Viewer, run: Run) -> list[Request]:
+    """Those on queues that the viewer sees, oldest first; of very many the newest."""
+    asked = visible_requests(viewer).filter(run_id=run.id)
+    newest = asked.order_by("-created_at", "-id").fetch_mode(FETCH_RAISE)
+    return list(newest[:MOST])[::-1]
 
 
 def _answer(run: Run, requests: list[Request]) -> str:
