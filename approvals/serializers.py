@@ -5,8 +5,11 @@ from typing import Any, Final
 from rest_framework import serializers
 
 from approvals.asks import VERDICTS, Ask
+from checkpoints.definition import TOOL_NAME
 from checkpoints.models import Risk
 from checkpoints.serializers import PositionSerializer
+from sessions.contract import FACT_NAME
+from sessions.serializers import Text, Word
 from tenants.rest.strict import StrictSerializer
 
 A_YEAR: Final = 366 * 24 * 60 * 60  # seconds
@@ -20,27 +23,25 @@ def seconds() -> serializers.IntegerField:
 class PreconditionSerializer(StrictSerializer):
     """A fact that must hold when the action happens."""
 
-    field = serializers.RegexField(r"^[a-z][a-z0-9_]{0,63}$")
-    equals = serializers.JSONField(required=False)
+    field = Word(FACT_NAME)
+    equals = serializers.JSONField(required=False, allow_null=True)
     max_age = seconds()
 
 
 class AskSerializer(StrictSerializer):
     """One request for one exact action."""
 
-    tool = serializers.RegexField(r"^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}$")
+    tool = Word(TOOL_NAME)
     arguments = serializers.DictField()
     target = serializers.JSONField(required=False, allow_null=True)
     preconditions = serializers.ListField(
         child=PreconditionSerializer(), required=False, max_length=20
     )
-    explanation = serializers.CharField(
-        required=False, allow_blank=True, max_length=20_000, trim_whitespace=False
-    )
-    tool_call_id = serializers.CharField(required=False, max_length=255)
+    explanation = Text(required=False, allow_blank=True, max_length=20_000)
+    tool_call_id = Text(required=False, max_length=255)
     risk = serializers.ChoiceField(Risk.choices, required=False)
     allowed_decisions = serializers.MultipleChoiceField(
-        choices=VERDICTS, required=False
+        choices=VERDICTS, required=False, allow_empty=False
     )
     response_schema = serializers.DictField(required=False)
     decide_within = seconds()
@@ -70,7 +71,7 @@ class OneCallSerializer(AskSerializer):
 
     run = serializers.UUIDField(required=False)
     session = serializers.UUIDField(required=False)
-    subject = serializers.CharField(required=False, max_length=255)
+    subject = Text(required=False, max_length=255)
 
 
 class PauseSerializer(StrictSerializer):
@@ -86,16 +87,18 @@ class PauseSerializer(StrictSerializer):
 class ReasonSerializer(StrictSerializer):
     """Why something is taken back."""
 
-    reason = serializers.CharField(max_length=2_000)
+    reason = Text(max_length=2_000)
+
+
+class NothingSerializer(StrictSerializer):
+    """A body that says nothing: `{}`, or none at all."""
 
 
 class ReviseSerializer(StrictSerializer):
     """The agent's answer to a request for changes."""
 
     arguments = serializers.DictField()
-    explanation = serializers.CharField(
-        required=False, allow_blank=True, max_length=20_000, trim_whitespace=False
-    )
+    explanation = Text(required=False, allow_blank=True, max_length=20_000)
 
 
 class ReportSerializer(StrictSerializer):
@@ -103,9 +106,7 @@ class ReportSerializer(StrictSerializer):
 
     attempt = serializers.IntegerField(min_value=1, max_value=1000)
     outcome = serializers.ChoiceField(["confirmed", "failed", "unknown"])
-    external_id = serializers.CharField(
-        required=False, allow_blank=True, max_length=255
-    )
+    external_id = Text(required=False, allow_blank=True, max_length=255)
     evidence = serializers.DictField(required=False)
 
 
@@ -113,7 +114,7 @@ class DecisionSerializer(StrictSerializer):
     """One person's answer, to the revision whose digest they saw."""
 
     verdict = serializers.ChoiceField(VERDICTS)
-    digest = serializers.RegexField(r"^[0-9a-f]{64}$")
-    reason = serializers.CharField(required=False, allow_blank=True, max_length=10_000)
+    digest = Word("[0-9a-f]{64}")
+    reason = Text(required=False, allow_blank=True, max_length=10_000)
     arguments = serializers.DictField(required=False)
     response = serializers.JSONField(required=False)

@@ -41,7 +41,12 @@ HEADER_INVALID: Final = declare(
 
 DOMAIN: Final = "keyturn/checkpoint/v1"
 MAX_PAYLOAD: Final = 8 * 1024 * 1024  # bytes
-_STEPS: Final = {"type": "array", "maxItems": 10_000, "items": {"type": "string"}}
+MANY_STEPS: Final = 10_000
+_STEPS: Final = {
+    "type": "array",
+    "maxItems": MANY_STEPS,
+    "items": {"type": "string"},
+}
 _HEADER: Final[Mapping[str, Any]] = {
     "type": "object",
     "additionalProperties": False,
@@ -67,11 +72,15 @@ class Position:
     header: Mapping[str, Json]
 
 
-def check_form(position: Position) -> None:
-    """Raises `payload_too_large` (413) or `header_invalid` (422). Needs no database."""
+def check_form(position: Position, *, pointer: str = "") -> None:
+    """Raises `payload_too_large` (413) or `header_invalid` (422). Needs no database.
+
+    `pointer` leads to the position in the body.
+    """
     if len(position.payload) > MAX_PAYLOAD:
-        raise PAYLOAD_TOO_LARGE(f"At most {MAX_PAYLOAD} bytes.", "/payload")
-    check_value(_HEADER, position.header, pointer="/header", kind=HEADER_INVALID)
+        raise PAYLOAD_TOO_LARGE(f"At most {MAX_PAYLOAD} bytes.", f"{pointer}/payload")
+    place = f"{pointer}/header"
+    check_value(_HEADER, position.header, pointer=place, kind=HEADER_INVALID)
 
 
 def add_checkpoint(

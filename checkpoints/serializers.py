@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from rest_framework import serializers
 
-from checkpoints.checkpoint import Position
+from checkpoints.checkpoint import MANY_STEPS, Position
 from checkpoints.models import Effect
 from kernel.problems import declare
+from sessions.serializers import Text
 from tenants.rest.strict import StrictSerializer
 
 PAYLOAD_INVALID: Final = declare(
@@ -16,6 +17,23 @@ PAYLOAD_INVALID: Final = declare(
 )
 TEXT: Final = "text"
 BASE64: Final = "base64"
+
+
+class Steps(serializers.ListField):
+    """Names of steps, in order."""
+
+    child = Text(allow_blank=True)
+
+    def __init__(self) -> None:
+        super().__init__(required=False, max_length=MANY_STEPS)
+
+
+class HeaderSerializer(StrictSerializer):
+    """What is done, what is to be done, and what proves it."""
+
+    completed = Steps()
+    pending = Steps()
+    markers = serializers.DictField(required=False)
 
 
 class PositionSerializer(StrictSerializer):
@@ -27,7 +45,7 @@ class PositionSerializer(StrictSerializer):
     schema_version = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
     payload = serializers.CharField(allow_blank=True, trim_whitespace=False)
     payload_encoding = serializers.ChoiceField([TEXT, BASE64], required=False)
-    header = serializers.DictField(required=False)
+    header = HeaderSerializer(required=False)
 
     @staticmethod
     def position(data: dict[str, Any], pointer: str = "") -> Position:
@@ -36,7 +54,7 @@ class PositionSerializer(StrictSerializer):
             parent=data["parent"],
             schema_version=data["schema_version"],
             payload=_payload(data, pointer),
-            header=data.get("header", {}),
+            header=dict(data.get("header", {})),
         )
 
 
@@ -51,7 +69,7 @@ class SavedDocument(serializers.Serializer[Any]):
 
 class CheckpointDocument(SavedDocument):
     schema_version = serializers.IntegerField()
-    header = serializers.DictField()
+    header = HeaderSerializer()
     closes = serializers.ListField(child=serializers.UUIDField())
     payload = serializers.CharField()
     payload_encoding = serializers.ChoiceField([TEXT, BASE64])

@@ -12,6 +12,8 @@ LEAST_LEASE: Final = 5
 MOST_LEASE: Final = 3_600
 SAYABLE: Final = [each for each in Provenance.values if each != Provenance.REVIEWER]
 MANY: Final = 200
+KIND: Final = "[-a-zA-Z0-9_]{1,63}"
+"""What a kind of work can be called."""
 
 
 class Text(serializers.CharField):
@@ -19,6 +21,13 @@ class Text(serializers.CharField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(trim_whitespace=False, **options)
+
+
+class Word(serializers.RegexField):
+    """Exactly what the pattern says, from the first character to the last."""
+
+    def __init__(self, pattern: str, **options: Any) -> None:
+        super().__init__(rf"^(?:{pattern})\Z", trim_whitespace=False, **options)
 
 
 class SessionSerializer(StrictSerializer):
@@ -47,7 +56,7 @@ class ItemsSerializer(StrictSerializer):
 class ItemsQuery(QuerySerializer):
     """How many of the latest items are wanted; without a limit, as many as there are."""
 
-    limit = serializers.IntegerField(required=False, min_value=0)
+    limit = Word(r"[0-9]{1,18}", required=False)
 
 
 class LeaseSerializer(StrictSerializer):
@@ -61,7 +70,7 @@ class LeaseSerializer(StrictSerializer):
 class RunSerializer(LeaseSerializer):
     """A run to start."""
 
-    workflow = serializers.SlugField(required=False, max_length=63)
+    workflow = Word(KIND, required=False)
     external_id = Text(required=False, allow_null=True, max_length=255)
 
 
@@ -94,7 +103,7 @@ class TransitionSerializer(StrictSerializer):
     """A change of facts or stage. `expected_version` may come as `If-Match` instead."""
 
     expected_version = serializers.IntegerField(required=False, min_value=0)
-    stage = serializers.CharField(required=False, max_length=64)
+    stage = Text(required=False, max_length=64)
     facts = serializers.DictField(child=FactSerializer(), required=False)
     reason = Text(max_length=2_000)
 
@@ -102,10 +111,9 @@ class TransitionSerializer(StrictSerializer):
         """Named facts, at most a few hundred, as claims."""
         if len(facts) > MANY:
             raise serializers.ValidationError(f"At most {MANY} facts at once.")
-        named = serializers.RegexField(FACT_NAME)
-        return {
-            named.run_validation(name): _claim(fact) for name, fact in facts.items()
-        }
+        for name in facts:
+            _check_name(name)
+        return {name: _claim(fact) for name, fact in facts.items()}
 
 
 class ResultSerializer(StrictSerializer):
@@ -218,6 +226,13 @@ class TransitionDocument(VersionDocument):
 class TransitionPage(serializers.Serializer[Any]):
     items = TransitionDocument(many=True)
     next = serializers.CharField(allow_null=True, help_text="The next `cursor`.")
+
+
+def _check_name(name: str) -> None:
+    try:
+        Word(FACT_NAME).run_validation(name)
+    except serializers.ValidationError as error:
+        raise serializers.ValidationError({name: error.detail}) from None
 
 
 def _claim(fact: dict[str, Any]) -> Claim:

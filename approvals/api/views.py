@@ -20,6 +20,7 @@ from approvals.reading import as_json, snapshot
 from approvals.serializers import (
     AskSerializer,
     DecisionSerializer,
+    NothingSerializer,
     OneCallSerializer,
     PauseSerializer,
     ReasonSerializer,
@@ -148,6 +149,7 @@ class RedeemView(AgentView):
     scope = EFFECTS
 
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
+        NothingSerializer.read(request)
         once = once_from(request, rendered(redeemed_document))
         redeem(self.principal, request_id=id, fence=fence_of(request), once=once)
         return answered(once)

@@ -35,7 +35,7 @@ def pause_run(
     Raises `stale_writer`, `stale_checkpoint`, `run_not_running`, and what `ask_one`
     raises.
     """
-    check_form(position)
+    check_form(position, pointer="/checkpoint")
     prepare(principal, asks)
 
     def work(verb: Verb) -> list[Request]:

@@ -96,7 +96,7 @@ class ItemsView(AgentView):
     )
     def get(self, request: Request, id: UUID) -> HttpResponse:
         """Read the latest items in the order they were added, each exactly as it came."""
-        limit = min(ItemsQuery.read(request).get("limit", MOST_ITEMS), MOST_ITEMS)
+        limit = min(int(ItemsQuery.read(request).get("limit", MOST_ITEMS)), MOST_ITEMS)
         with tenant_transaction(self.principal.tenant_id):
             session = own_session(self.principal, id)
             items = latest_items(session, limit + 1)

@@ -6,6 +6,7 @@ is compared with the declaration, JSON type by JSON type, before any field conve
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
 from rest_framework import serializers
@@ -13,7 +14,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.fields import Field, empty
 from rest_framework.request import Request
 
-from tenants.rest.flaws import Flaw, Path, flaws_of, invalid, invalid_parameter
+from tenants.rest.flaws import MOST, Flaw, Path, flaws_of, invalid, invalid_parameter
 
 type AnyField = Field[Any, Any, Any, Any]
 
@@ -37,6 +38,8 @@ _TYPES: Final[tuple[tuple[Any, tuple[type, ...], str], ...]] = (
     (serializers.Serializer, (dict,), "an object"),
 )
 
+LONGEST_NAME: Final = 64
+
 
 class StrictSerializer(serializers.Serializer[Any]):
     """A body in which every key is known and every value has its own type.
@@ -55,7 +58,7 @@ class StrictSerializer(serializers.Serializer[Any]):
     def run_validation(self, data: Any = empty) -> Any:
         if self.root is not self:
             return super().run_validation(data)
-        flaws = list(_flaws_in(self, data, ()))
+        flaws = list(islice(_flaws_in(self, data, ()), MOST))
         if flaws:
             raise invalid(flaws)
         try:
@@ -106,7 +109,9 @@ def _flaws_in_members(
     for key, value in members.items():
         field = serializer.fields.get(key)
         if field is None or field.read_only:
-            yield Flaw((*path, key), "unknown_field", f"There is no field {key!r}.")
+            # Whatever it is, it is not sent back at length.
+            detail = f"There is no field {key[:LONGEST_NAME]!r}."
+            yield Flaw((*path, key), "unknown_field", detail)
         else:
             yield from _flaws_in(field, value, (*path, key))
 

@@ -1,0 +1,390 @@
+"""Every door of the API: found in the URLconf, described here, and never unlisted.
+
+`DOORS` says of each method at each address who may use it and what a full body looks
+like. Tests go through all of them; `found_in_urlconf` is held against the list, so that
+an address without a description fails.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from tests.api.world import Named, World, action
+from tests.approvals.stage import ARGUMENTS
+
+PREFIX: Final = "api/v1"
+METHODS: Final = ("get", "post", "put", "patch", "delete")
+
+type Body = Callable[[World], dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Door:
+    """One method at one address.
+
+    `place` has the world's names where the address has its parameters. `body` is one
+    that is accepted, with every key that there is. `free` are the pointers below which
+    any JSON is the caller's own; `nullable` those where null is an answer.
+    """
+
+    method: str
+    route: str  # as the URLconf writes it
+    place: str
+    who: Literal["agent", "member"] = "agent"
+    body: Body | None = None
+    fence: Callable[[World], int] | None = None
+    free: tuple[str, ...] = ()
+    raw: tuple[str, ...] = ()  # free, and kept as text: any JSON at all
+    nullable: tuple[str, ...] = ()
+    query: tuple[str, ...] = ()
+    optional_body: bool = False
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.place}"
+
+    def address(self, world: World, **instead: str) -> str:
+        """Where it is in this world, or with other names for its things."""
+        return f"/{PREFIX}/{self.place.format_map(Named(world, **instead))}"
+
+    def client(self, world: World) -> Client:
+        """Someone who may use it."""
+        if self.who == "member":
+            return world.house.bob.scripted()
+        return world.house.robot.client()
+
+    def call(
+        self,
+        world: World,
+        client: Client | None = None,
+        *,
+        raw: bytes | None = None,
+        kind: str = "application/json",
+        address: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Any:
+        """Use it as somebody who may, with its own body and fence; or otherwise."""
+        client = client or self.client(world)
+        sent = {**self.headers, **self.fenced(world), **(headers or {})}
+        place = self.address(world) if address is None else address
+        if self.method == "get":
+            return client.get(place, headers=sent)
+        body = self.sample(world) if raw is None else raw
+        return client.generic(
+            self.method.upper(), place, body, content_type=kind, headers=sent
+        )
+
+    def sample(self, world: World) -> bytes:
+        """The accepted body as it is sent."""
+        from tests.api.attacks import text
+
+        return text(self.body(world) if self.body else {}).encode()
+
+    def fenced(self, world: World) -> dict[str, str]:
+        if self.fence is None:
+            return {}
+        return {"Keyturn-Fence": str(self.fence(world))}
+
+
+def found_in_urlconf() -> Iterator[tuple[str, str]]:
+    """(method, route) of everything that is served under the API's prefix."""
+    for route, callback in _patterns(get_resolver()):
+        if not route.startswith(PREFIX):
+            continue
+        handlers = getattr(callback, "view_class", None)
+        methods = ["get"] if handlers is None else _handled(handlers)
+        yield from ((method, route.removeprefix(f"{PREFIX}/")) for method in methods)
+
+
+def _handled(view: type) -> list[str]:
+    return [method for method in METHODS if hasattr(view, method)]
+
+
+def _patterns(
+    inside: URLResolver, prefix: str = ""
+) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for each in inside.url_patterns:
+        route = prefix + str(each.pattern)
+        if isinstance(each, URLPattern):
+            yield route, each.callback
+        else:
+            yield from _patterns(each, route)
+
+
+def _run_fence(world: World) -> int:
+    return world.run.fence
+
+
+def _position(**more: Any) -> dict[str, Any]:
+    return {
+        "parent": 1,
+        "schema_version": 1,
+        "payload": "e30=",
+        "payload_encoding": "base64",
+        "header": {"completed": ["read"], "pending": [], "markers": {"a": 1}},
+        **more,
+    }
+
+
+def _asked(**more: Any) -> dict[str, Any]:
+    return action(
+        target={"account": "7"},
+        preconditions=[{"field": "po_matched", "equals": True, "max_age": 600}],
+        explanation="Because.",
+        tool_call_id="call-1",
+        risk="low",
+        allowed_decisions=["approve", "reject", "respond"],
+        response_schema={"type": "string"},
+        decide_within=600,
+        use_within=600,
+        **more,
+    )
+
+
+def _free(*prefixes: str) -> tuple[str, ...]:
+    names = ("arguments", "target", "response_schema", "preconditions/0/equals")
+    return tuple(f"{prefix}/{name}" for prefix in prefixes for name in names)
+
+
+def _nullable(prefix: str) -> tuple[str, ...]:
+    return (f"{prefix}/target", f"{prefix}/preconditions/0/equals")
+
+
+def _fact(**more: Any) -> dict[str, Any]:
+    return {
+        "value": True,
+        "provenance": "tool",
+        "reference": "validate#4",
+        "evidence_digest": "ab",
+        **more,
+    }
+
+
+RUN: Final = "runs/<uuid:id>"
+APPROVAL: Final = "approvals/<uuid:id>"
+POSITION_NULLABLE: Final = ("/parent",)
+PAGE: Final = ("cursor", "limit")
+
+DOORS: Final = (
+    Door(
+        method="get",
+        route="sessions",
+        place="sessions",
+        query=("external_id", *PAGE),
+    ),
+    Door(
+        method="post",
+        route="sessions",
+        place="sessions",
+        body=lambda _: {"subject": "s", "title": "t", "external_id": "e"},
+        nullable=("/external_id",),
+    ),
+    Door(method="get", route="sessions/<uuid:id>", place="sessions/{session}"),
+    Door(
+        method="get",
+        route="sessions/<uuid:id>/items",
+        place="sessions/{session}/items",
+        query=("limit",),
+    ),
+    Door(
+        method="post",
+        route="sessions/<uuid:id>/items",
+        place="sessions/{session}/items",
+        body=lambda world: {"items": [{"a": 1}], "run": str(world.run.id)},
+        raw=("/items",),
+        nullable=("/run",),
+        fence=_run_fence,
+    ),
+    Door(
+        method="post",
+        route="sessions/<uuid:id>/runs",
+        place="sessions/{session}/runs",
+        body=lambda _: {
+            "workflow": "default",
+            "external_id": "x",
+            "lease_seconds": 60,
+        },
+        nullable=("/external_id",),
+        optional_body=True,
+    ),
+    Door(
+        method="get", route="runs", place="runs", query=("state", "external_id", *PAGE)
+    ),
+    Door(method="get", route=RUN, place="runs/{run}"),
+    Door(
+        method="post",
+        route=f"{RUN}/claim",
+        place="runs/{run}/claim",
+        body=lambda _: {"lease_seconds": 60},
+        optional_body=True,
+    ),
+    Door(
+        method="post",
+        route=f"{RUN}/heartbeat",
+        place="runs/{run}/heartbeat",
+        body=lambda _: {"lease_seconds": 60},
+        fence=_run_fence,
+        optional_body=True,
+    ),
+    Door(
+        method="post",
+        route=f"{RUN}/complete",
+        place="runs/{run}/complete",
+        body=lambda _: {"result": {"external_id": "CR-771"}},
+        free=("/result",),
+        nullable=("/result",),
+        fence=_run_fence,
+        optional_body=True,
+    ),
+    *(
+        Door(
+            method="post",
+            route=f"{RUN}/{verb}",
+            place=f"runs/{{run}}/{verb}",
+            body=lambda _: {"reason": "not wanted"},
+            fence=_run_fence,
+        )
+        for verb in ("fail", "cancel")
+    ),
+    Door(
+        method="get",
+        route=f"{RUN}/transitions",
+        place="runs/{run}/transitions",
+        query=PAGE,
+    ),
+    Door(
+        method="post",
+        route=f"{RUN}/transitions",
+        place="runs/{run}/transitions",
+        body=lambda _: {
+            "expected_version": 0,
+            "stage": "checked",
+            "facts": {"po_matched": _fact()},
+            "reason": "compared",
+        },
+        free=("/facts/po_matched/value",),
+        nullable=("/facts/po_matched/value",),
+        fence=_run_fence,
+    ),
+    Door(
+        method="post",
+        route=f"{RUN}/checkpoints",
+        place="runs/{run}/checkpoints",
+        body=lambda _: _position(),
+        free=("/header/markers",),
+        nullable=POSITION_NULLABLE,
+        fence=_run_fence,
+    ),
+    Door(
+        method="get",
+        route=f"{RUN}/checkpoints/head",
+        place="runs/{run}/checkpoints/head",
+    ),
+    Door(
+        method="get",
+        route=f"{RUN}/checkpoints/<positive:number>",
+        place="runs/{run}/checkpoints/1",
+    ),
+    Door(
+        method="post",
+        route=f"{RUN}/pause",
+        place="runs/{run}/pause",
+        body=lambda _: {
+            "checkpoint": _position(),
+            "requests": [_asked()],
+            "resume_when": "each",
+        },
+        free=("/checkpoint/header/markers", *_free("/requests/0")),
+        nullable=("/checkpoint/parent", *_nullable("/requests/0")),
+        fence=_run_fence,
+    ),
+    Door(
+        method="get",
+        route="approvals",
+        place="approvals",
+        query=("status", "run", *PAGE),
+    ),
+    Door(
+        method="post",
+        route="approvals",
+        place="approvals",
+        body=lambda _: _asked(subject="customer-7"),
+        free=_free(""),
+        nullable=_nullable(""),
+    ),
+    Door(
+        method="get",
+        route=APPROVAL,
+        place="approvals/{pending}",
+        query=("wait", "until"),
+    ),
+    Door(
+        method="post",
+        route=f"{APPROVAL}/withdraw",
+        place="approvals/{pending}/withdraw",
+        body=lambda _: {"reason": "not wanted"},
+    ),
+    Door(
+        method="post",
+        route=f"{APPROVAL}/revise",
+        place="approvals/{unclear}/revise",
+        body=lambda _: {
+            "arguments": {**ARGUMENTS, "amount": "1.00"},
+            "explanation": "Less.",
+        },
+        free=("/arguments",),
+    ),
+    Door(
+        method="post",
+        route=f"{APPROVAL}/redeem",
+        place="approvals/{approved}/redeem",
+        body=lambda _: {},
+        fence=lambda world: world.approved.run.fence,
+        optional_body=True,
+    ),
+    Door(
+        method="post",
+        route=f"{APPROVAL}/decisions",
+        place="approvals/{pending}/decisions",
+        who="member",
+        body=lambda world: {
+            "verdict": "respond",
+            "digest": world.stage.digest(world.pending).hex(),
+            "reason": "Ask them.",
+            "response": "later",
+        },
+        free=("/response",),
+    ),
+    Door(
+        method="post",
+        route=f"{APPROVAL}/revoke",
+        place="approvals/{approved}/revoke",
+        who="member",
+        body=lambda _: {"reason": "a mistake"},
+    ),
+    Door(
+        method="get",
+        route="effects/<uuid:id>",
+        place="effects/{effect}",
+    ),
+    Door(
+        method="post",
+        route="effects/<uuid:id>/report",
+        place="effects/{effect}/report",
+        body=lambda _: {
+            "attempt": 1,
+            "outcome": "confirmed",
+            "external_id": "CR-771",
+            "evidence": {"status": 200},
+        },
+        free=("/evidence",),
+        fence=lambda world: world.redeemed.run.fence,
+    ),
+)
+
+WRITING: Final = tuple(door for door in DOORS if door.method != "get")
+READING: Final = tuple(door for door in DOORS if door.method == "get")

@@ -1,0 +1,113 @@
+"""A small world with one of everything that an address of the API can name."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+from uuid import UUID
+
+from approvals.models import Decision, Request, ResumeJob
+from approvals.resume.work import work
+from approvals.services.redeem import redeem
+from checkpoints.checkpoint import Position
+from checkpoints.services import save_checkpoint
+from kernel.scope import tenant_transaction
+from sessions.models import Run
+from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
+from tests.factories import House
+
+NAMES: Final = ("session", "run", "pending", "unclear", "approved", "effect")
+
+
+@dataclass(kw_only=True)
+class World:
+    """Things of one agent, each on a run of its own, made when they are first named."""
+
+    stage: Stage
+
+    @property
+    def house(self) -> House:
+        return self.stage.house
+
+    def afresh(self) -> "World":
+        """The same people and agent, with other things."""
+        return World(stage=self.stage)
+
+    @cached_property
+    def run(self) -> Run:
+        """Running, with one checkpoint."""
+        run = self.stage.run()
+        save_checkpoint(
+            who=self.house.robot.principal,
+            run_id=run.id,
+            fence=run.fence,
+            position=Position(parent=None, schema_version=1, payload=b"{}", header={}),
+        )
+        return run
+
+    @cached_property
+    def pending(self) -> Request:
+        return self.stage.ask(response_schema={"type": "string"})
+
+    @cached_property
+    def unclear(self) -> Request:
+        """Bob asked for changes."""
+        request = self.stage.ask()
+        verdict = Decision.Verdict.REQUEST_CHANGES
+        self.stage.answer(request, verdict=verdict, reason="Which invoice?")
+        return request
+
+    @cached_property
+    def approved(self) -> Request:
+        """Approved by Bob, and verified for its agent."""
+        request = self.stage.ask()
+        self.stage.answer(request)
+        with tenant_transaction(self.stage.tenant_id):
+            job = ResumeJob.objects.get(request=request)
+        assert work(job.id) == "ready"
+        return request
+
+    @cached_property
+    def redeemed(self) -> Request:
+        """Approved, and handed over to its agent, which has not reported yet."""
+        return self.afresh().approved
+
+    @cached_property
+    def effect(self) -> UUID:
+        """What was redeemed."""
+        who, request = self.house.robot.principal, self.redeemed
+        started = redeem(who, request_id=request.id, fence=request.run.fence)
+        return started.effect.id
+
+    @property
+    def session(self) -> UUID:
+        return self.run.session_id
+
+
+class Named(Mapping[str, str]):
+    """What the placeholders of an address stand for in a world."""
+
+    def __init__(self, world: World, **instead: str) -> None:
+        self.world, self.instead = world, instead
+
+    def __getitem__(self, name: str) -> str:
+        if name in self.instead:
+            return self.instead[name]
+        thing = getattr(self.world, name)
+        return str(thing if isinstance(thing, UUID) else thing.id)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NAMES)
+
+    def __len__(self) -> int:
+        return len(NAMES)
+
+
+def fresh_world() -> World:
+    """A tenant of its own, in which an agent can ask for a payment."""
+    return World(stage=fresh_stage())
+
+
+def action(**more: Any) -> dict[str, Any]:
+    """The body of a request for the stage's one tool."""
+    return {"tool": "pay", "arguments": ARGUMENTS, **more}
