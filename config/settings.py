@@ -279,6 +279,7 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "tenants.rest.exceptions.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
+    "URL_FORMAT_OVERRIDE": None,  # `Accept` alone says what is wanted
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {

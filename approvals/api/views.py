@@ -79,9 +79,10 @@ class ApprovalsView(AgentView):
     """GET approvals: the agent's own. POST approvals: ask in one call."""
 
     scope = APPROVALS
+    query_class = ApprovalListQuery
 
     def get(self, request: HTTPRequest) -> Response:
-        query = ApprovalListQuery.read(request)
+        query = self.query
         with tenant_transaction(self.principal.tenant_id):
             names = Tenant.objects.values_list("names_deciders", flat=True).get()
             rows = Request.objects.filter(agent_id=self.principal.agent_id)

@@ -68,14 +68,13 @@ class RunsView(AgentView):
     """The agent's runs."""
 
     scope = SESSIONS
+    query_class = RunQuery
 
     @extend_schema(operation_id="list_runs", parameters=[RunQuery], responses=RunPage)
     def get(self, request: Request) -> Response:
         """List the runs in sessions that this agent opened, newest first."""
-        query = RunQuery.read(request)
-        wanted = {
-            name: query[name] for name in ("state", "external_id") if name in query
-        }
+        named = ("state", "external_id")
+        wanted = {name: self.query[name] for name in named if name in self.query}
         with tenant_transaction(self.principal.tenant_id):
             rows = runs_of(self.principal).filter(**wanted)
             return Response(page(rows, request, run_row))

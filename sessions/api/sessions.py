@@ -44,6 +44,7 @@ class SessionsView(AgentView):
     """The agent's sessions."""
 
     scope = SESSIONS
+    query_class = SessionQuery
 
     @extend_schema(
         operation_id="list_sessions",
@@ -52,7 +53,7 @@ class SessionsView(AgentView):
     )
     def get(self, request: Request) -> Response:
         """List the sessions that this agent opened, newest first."""
-        query = SessionQuery.read(request)
+        query = self.query
         with tenant_transaction(self.principal.tenant_id):
             rows = with_waiting(sessions_of(self.principal))
             if "external_id" in query:
@@ -90,13 +91,14 @@ class ItemsView(AgentView):
     scope = SESSIONS
     parser_classes = [ItemsParser]
     body_limit = 4 * MEBIBYTE
+    query_class = ItemsQuery
 
     @extend_schema(
         operation_id="list_items", parameters=[ItemsQuery], responses=ItemsDocument
     )
     def get(self, request: Request, id: UUID) -> HttpResponse:
         """Read the latest items in the order they were added, each exactly as it came."""
-        limit = min(int(ItemsQuery.read(request).get("limit", MOST_ITEMS)), MOST_ITEMS)
+        limit = min(int(self.query.get("limit", MOST_ITEMS)), MOST_ITEMS)
         with tenant_transaction(self.principal.tenant_id):
             session = own_session(self.principal, id)
             items = latest_items(session, limit + 1)

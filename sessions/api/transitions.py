@@ -38,6 +38,7 @@ class TransitionsView(AgentView):
     """How a run's facts, stage and state came about."""
 
     scope = SESSIONS
+    query_class = PageQuery
 
     @extend_schema(
         operation_id="list_transitions",
@@ -46,7 +47,6 @@ class TransitionsView(AgentView):
     )
     def get(self, request: Request, id: UUID) -> Response:
         """List everything that happened to the run's state, from its start."""
-        PageQuery.read(request)
         with tenant_transaction(self.principal.tenant_id):
             rows = transitions_of(own_run(self.principal, id))
             return Response(page(rows, request, transition_document, order=("seq",)))

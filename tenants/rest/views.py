@@ -16,6 +16,7 @@ from tenants.authentication import (
 from tenants.principal import Person, Principal
 from tenants.rest.bodies import StrictJSONParser, require_length
 from tenants.rest.exceptions import exception_handler
+from tenants.rest.strict import QuerySerializer
 from tenants.scopes import READ
 
 SCOPE_MISSING: Final = declare(
@@ -53,10 +54,16 @@ class JSONView(APIView):
     metadata_class = None
     body_limit: ClassVar[int | None] = None
     """Bytes of body that are taken; None for the installation's own limit."""
+    query_class: ClassVar[type[QuerySerializer]] = QuerySerializer
+    """The URL's parameters, for reading. Writing takes none."""
+
+    query: dict[str, Any]
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         require_length(request)
+        reads = request.method in SAFE_METHODS
+        self.query = (self.query_class if reads else QuerySerializer).read(request)
 
     def get_exception_handler(self) -> Any:
         return exception_handler

@@ -55,11 +55,21 @@ class Parameters(QuerySerializer):
     flag = serializers.BooleanField(default=False)
 
 
+class Page(QuerySerializer):
+    cursor = serializers.CharField(required=False, allow_blank=True)
+    limit = serializers.CharField(required=False, allow_blank=True)
+
+
+class How(QuerySerializer):
+    how = serializers.CharField(required=False)
+
+
 class Echo(AgentView):
     scope = APPROVALS
+    query_class = Parameters
 
     def get(self, request: Request) -> Response:
-        return Response(Parameters.read(request))
+        return Response(self.query)
 
     def post(self, request: Request) -> Response:
         return Response(Body.read(request))
@@ -86,6 +96,7 @@ class Person(MemberView):
 
 class Groups(AgentView):
     scope = APPROVALS
+    query_class = Page
 
     def get(self, request: Request) -> Response:
         with tenant_transaction(self.principal.tenant_id):
@@ -123,9 +134,10 @@ class Blocked(AgentView):
 
 class Failing(AgentView):
     scope = APPROVALS
+    query_class = How
 
     def get(self, request: Request) -> Response:
-        if request.query_params.get("how") == "database":
+        if self.query.get("how") == "database":
             raise OperationalError("connection refused: postgres at 10.0.0.7")
         raise RuntimeError("the secret is 1234")
 
