@@ -6,72 +6,97 @@ learns nothing.
 """
 
 import asyncio
+import math
 import time
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseNotModified
 from django.utils.cache import patch_cache_control
+from django.utils.http import parse_etags
+from django.views.decorators.csrf import csrf_exempt
+from rest_framework import serializers
+from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 
 from approvals.reading import Snapshot, as_json, own_snapshot
-from approvals.wait.hub import hub
+from approvals.wait.hub import News, hub
+from approvals.wait.pace import Pace
 from kernel.canonical import digest
 from kernel.offload import offload
-from kernel.problems import Problem, declare
 from kernel.scope import tenant_transaction
+from sessions.serializers import Word
 from tenants.authentication import authenticate_key
 from tenants.models import Tenant
 from tenants.principal import Principal
-from tenants.rest.answers import problem_response
+from tenants.rest.answers import json_response, json_text
+from tenants.rest.exceptions import TOO_MANY, problems
+from tenants.rest.strict import QuerySerializer
+from tenants.rest.views import require_scope
+from tenants.scopes import READ
 
 LONGEST: Final = 60  # seconds
-LOOK_AGAIN: Final = 5.0  # seconds: what a lost notification may cost
-WAIT_INVALID = declare(
-    "wait_invalid", status=400, title="This is not how long one can wait"
-)
+UP_TO_LONGEST: Final = "[0-9]|[1-5][0-9]|60"
+pace: Final = Pace()
 
 
+class WaitQuery(QuerySerializer):
+    """For how many seconds to wait, at most 60, and for what."""
+
+    wait = Word(UP_TO_LONGEST, default="0")
+    until = serializers.ChoiceField(["decided", "done"], default="done")
+
+
+@csrf_exempt  # so that any other method is told what this door is for
+@problems
 async def approval(request: HttpRequest, id: UUID) -> HttpResponse:
     """Answer at once, or when the request is `until`, or after `wait` seconds."""
-    try:
-        seconds, until = _asked(request)
-        document = await _wait(request.headers.get("Authorization"), id, seconds, until)
-    except Problem as problem:
-        return problem_response(problem)
+    _check_door(request)
+    credential = request.headers.get("Authorization")
+    query = WaitQuery.read(request.GET)
+    if query["wait"] == "0":
+        _check_pace(credential)
+    document = await _wait(credential, id, int(query["wait"]), query["until"])
     return _answer(request, document)
 
 
-def _asked(request: HttpRequest) -> tuple[int, str]:
-    until = request.GET.get("until", "done")
-    if until not in {"decided", "done"}:
-        raise WAIT_INVALID("`until` is decided or done.")
-    wait = request.GET.get("wait", "0")
-    if not (wait.isascii() and wait.isdigit() and len(wait) < 4):
-        raise WAIT_INVALID("`wait` is a number of seconds.")
-    return min(int(wait), LONGEST), until
+def _check_door(request: HttpRequest) -> None:
+    if request.method not in {"GET", "HEAD"}:
+        error = MethodNotAllowed(str(request.method))
+        error.allow = "GET, HEAD"  # type: ignore[attr-defined]
+        raise error
+    if not request.accepts("application/json"):
+        raise NotAcceptable
+
+
+def _check_pace(credential: str | None) -> None:
+    late = pace.delay(hash(credential))
+    if late:
+        detail = "Ask with `wait`, and be answered as soon as there is something new."
+        raise TOO_MANY(detail, retry_after=math.ceil(late))
 
 
 async def _wait(
-    header: str | None, request_id: UUID, seconds: int, until: str
-) -> dict[str, object]:
+    credential: str | None, request_id: UUID, seconds: int, until: str
+) -> dict[str, Any]:
     deadline = time.monotonic() + seconds
-    principal, found, document = await _read(header, request_id)
+    principal, found, document = await offload(_read, credential, request_id)
     if seconds == 0 or _is_reached(found, until):
         return document
-    async with hub().waiting(f"{principal.tenant_id}:{request_id}") as changed:
+    async with hub().waiting(f"{principal.tenant_id}:{request_id}") as news:
         while True:
-            changed.clear()
-            _, found, document = await _read(header, request_id)
+            news.take()
+            _, found, document = await offload(_read, credential, request_id)
             left = deadline - time.monotonic()
             if _is_reached(found, until) or left <= 0:
                 return document
-            await _until(changed, min(left, LOOK_AGAIN))
+            await _until(news, left)
 
 
-async def _until(changed: asyncio.Event, seconds: float) -> None:
+async def _until(news: News, seconds: float) -> None:
     try:
         async with asyncio.timeout(seconds):
-            await changed.wait()
+            await news.wait()
     except TimeoutError:
         return
 
@@ -87,30 +112,30 @@ def _is_reached(found: Snapshot, until: str) -> bool:
     )
 
 
-async def _read(
-    header: str | None, request_id: UUID
-) -> tuple[Principal, Snapshot, dict[str, object]]:
-    """In a thread and a connection that are held for this moment only."""
-    return await offload(_read_now, header, request_id)
-
-
-def _read_now(
-    header: str | None, request_id: UUID
-) -> tuple[Principal, Snapshot, dict[str, object]]:
-    """Authenticate, authorise and read, in one short transaction."""
-    principal = authenticate_key(header)
+def _read(
+    credential: str | None, request_id: UUID
+) -> tuple[Principal, Snapshot, dict[str, Any]]:
+    """Authenticate, authorise and read. Holds a thread and a connection for just that."""
+    principal = authenticate_key(credential)
+    require_scope(principal, READ)
     with tenant_transaction(principal.tenant_id):
         found = own_snapshot(principal, request_id)
         names = Tenant.objects.values_list("names_deciders", flat=True).get()
         return principal, found, as_json(found, names_deciders=names)
 
 
-def _answer(request: HttpRequest, document: dict[str, object]) -> HttpResponse:
+def _answer(request: HttpRequest, document: dict[str, Any]) -> HttpResponse:
     tag = f'"{digest("keyturn/etag/v1", document).hex()[:32]}"'
-    if request.headers.get("If-None-Match") == tag:
-        response: HttpResponse = HttpResponse(status=304)
+    if _knows(request, tag):
+        response: HttpResponse = HttpResponseNotModified()
     else:
-        response = JsonResponse(document)
+        response = json_response(200, json_text(document))
+        del response["Cache-Control"]
     response["ETag"] = tag
     patch_cache_control(response, private=True, no_cache=True)
     return response
+
+
+def _knows(request: HttpRequest, tag: str) -> bool:
+    known = parse_etags(request.headers.get("If-None-Match", ""))
+    return any(one.removeprefix("W/") == tag for one in known)

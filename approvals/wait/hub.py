@@ -2,21 +2,28 @@
 
 A waiter registers, reads, waits, and reads again: in any other order a change between
 reading and registering is lost. A notification is a hint; what it hints at is read
-afresh, so a lost one costs the seconds until the next look, never a decision.
+afresh. So that a lost one costs seconds and never a decision, the hub itself looks every
+few seconds at everything that is waited for, in one query for each tenant, and after
+every reconnection; it wakes those whose rows were written since.
 """
 
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from typing import Final
+from uuid import UUID
 
 import psycopg
 import structlog
-from django.db import connections
+from django.db import DatabaseError, connections
 
+from approvals.queries import versions
+from kernel.offload import offload
+from kernel.scope import tenant_transaction
 from tenants.verbs import CHANNEL
 
+LOOK_AGAIN: Final = 5.0  # seconds: what a lost notification may cost
 RECONNECT_AFTER: Final = 1.0  # seconds
 log = structlog.get_logger(__name__)
 
@@ -41,67 +48,114 @@ class News(asyncio.Event):
 class Hub:
     """Belongs to one event loop. Waiters are keyed by "tenant:id"."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, look_again: float = LOOK_AGAIN) -> None:
+        self._look_again = look_again
         self._waiters: dict[str, set[News]] = defaultdict(set)
+        self._versions: dict[str, str] = {}
         self._listener: asyncio.Task[None] | None = None
 
     @contextlib.asynccontextmanager
     async def waiting(self, *topics: str) -> AsyncIterator[News]:
-        """An event that is set whenever one of the topics changed, or may have."""
+        """News of these topics, from before the block begins.
+
+        Read what the topics are about inside the block, and before waiting.
+        """
         news = News()
         self._listen()
         for topic in topics:
             self._waiters[topic].add(news)
         try:
+            await self._look([topic for topic in topics if self._is_unseen(topic)])
             yield news
         finally:
             for topic in topics:
                 self._forget(topic, news)
 
+    def _is_unseen(self, topic: str) -> bool:
+        return topic not in self._versions
+
     def _forget(self, topic: str, news: News) -> None:
         self._waiters[topic].discard(news)
         if not self._waiters[topic]:
             del self._waiters[topic]
+            self._versions.pop(topic, None)
 
     def _listen(self) -> None:
         if self._listener is None or self._listener.done():
             self._listener = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
-        """Listen for ever; after each reconnection everybody looks again."""
+        """Listen for ever; look at once, again and again, and after reconnecting."""
         while True:
             try:
                 async with await _connect() as connection:
                     await connection.execute(f"LISTEN {CHANNEL}")
-                    self._wake_all()
-                    async for notification in connection.notifies():
-                        self._wake(notification.payload)
-            except psycopg.Error as error:
+                    await self._follow(connection)
+            except (psycopg.Error, DatabaseError, OSError) as error:
                 log.warning("listen_lost", error=str(error))
             await asyncio.sleep(RECONNECT_AFTER)
+
+    async def _follow(self, connection: "Listening") -> None:
+        while not connection.closed:
+            await self._look(list(self._waiters))
+            async for notification in connection.notifies(timeout=self._look_again):
+                self._wake(notification.payload)
+
+    async def _look(self, topics: Collection[str]) -> None:
+        """Read the topics' versions, and wake whoever waits for one that differs.
+
+        Looks may overtake each other: that wakes somebody in vain, and loses nothing.
+        """
+        if not topics:
+            return
+        for topic, version in (await offload(_versions, topics)).items():
+            if topic not in self._waiters:
+                continue
+            if self._versions.get(topic, version) != version:
+                self._wake(topic)
+            self._versions[topic] = version
 
     def _wake(self, topic: str) -> None:
         for news in self._waiters.get(topic, ()):
             news.tell(topic)
 
-    def _wake_all(self) -> None:
-        for topic in list(self._waiters):
-            self._wake(topic)
+
+def _versions(topics: Collection[str]) -> dict[str, str]:
+    """One query for each tenant, each in its own scope."""
+    found: dict[str, str] = {}
+    for tenant, ids in _by_tenant(topics).items():
+        with tenant_transaction(tenant):
+            now = versions(ids)
+        found |= {f"{tenant}:{id}": version for id, version in now.items()}
+    return found
 
 
-async def _connect() -> psycopg.AsyncConnection[tuple[object, ...]]:
+def _by_tenant(topics: Collection[str]) -> Mapping[UUID, list[UUID]]:
+    grouped: dict[UUID, list[UUID]] = defaultdict(list)
+    for topic in topics:
+        tenant, _, id = topic.partition(":")
+        grouped[UUID(tenant)].append(UUID(id))
+    return grouped
+
+
+type Listening = psycopg.AsyncConnection[tuple[object, ...]]
+
+
+async def _connect() -> Listening:
     """A connection of its own, direct, outside the pool: LISTEN belongs to it."""
-    wrapper = connections["default"]
-    given = wrapper.get_connection_params()
-    options = {name: given[name] for name in KEPT if given.get(name) is not None}
-    return await psycopg.AsyncConnection.connect(**options, autocommit=True)
+    given = connections["default"].get_connection_params()
+    libpq = {name: value for name, value in given.items() if name not in DJANGOS_OWN}
+    return await psycopg.AsyncConnection.connect(**libpq, autocommit=True)
 
 
-KEPT: Final = ("dbname", "user", "password", "host", "port", "sslmode", "sslrootcert")
+DJANGOS_OWN: Final = frozenset({"context", "cursor_factory", "prepare_threshold"})
 
-_hubs: dict[int, Hub] = {}
+_hubs: dict[asyncio.AbstractEventLoop, Hub] = {}  # a server has one loop, for good
 
 
 def hub() -> Hub:
     """The running event loop's hub."""
-    return _hubs.setdefault(id(asyncio.get_running_loop()), Hub())
+    loop = asyncio.get_running_loop()
+    if loop not in _hubs:
+        _hubs[loop] = Hub()
+    return _hubs[loop]

@@ -1,9 +1,10 @@
 """Reading a body: bounded, strict, and kept as it came for the idempotency hash."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import IO, Any, Final
 
 from django.conf import settings
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
@@ -41,6 +42,16 @@ class StrictJSONParser(BaseParser):
             raise TOO_LARGE(f"At most {limit} bytes are read here.")
         context["request"].raw_body = body
         return parse(body, limit=limit)
+
+
+class JSONNegotiation(DefaultContentNegotiation):
+    """A body is JSON when it says so: a pattern such as `*/*` says nothing."""
+
+    def select_parser(
+        self, request: Request, parsers: Iterable[BaseParser]
+    ) -> BaseParser | None:
+        kind = (request.content_type or "").partition(";")[0].strip().lower()
+        return next((one for one in parsers if one.media_type == kind), None)
 
 
 def body_limit(view: Any) -> int:

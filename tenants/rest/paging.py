@@ -4,13 +4,15 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.core.exceptions import ValidationError
 from django.db.models import FETCH_RAISE, Field, Model, Q, QuerySet
 from rest_framework.request import Request
 
-from kernel.problems import declare
+from kernel.problems import Problem, declare
+from kernel.strict_json import parse
 
 LIMIT: Final = 50
 MOST: Final = 200
@@ -79,13 +81,22 @@ def _cursor(row: Model, order: Sequence[str]) -> str:
 def _values(model: type[Model], order: Sequence[str], cursor: str) -> list[Any]:
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
-        texts = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        texts = parse(base64.b64decode(padded, altchars=b"-_", validate=True))
         return [
-            _field(model, name).to_python(text)
+            _value(_field(model, name), text)
             for name, text in zip(_fields(order), _texts(texts), strict=True)
         ]
-    except (ValueError, TypeError, ValidationError, binascii.Error):
+    except (ValueError, TypeError, ValidationError, binascii.Error, Problem):
         raise INVALID_CURSOR() from None
+
+
+def _value(field: "Field[Any, Any]", text: str) -> Any:
+    """What was written as this very text; time is always written in UTC."""
+    value = field.to_python(text)
+    elsewhere = isinstance(value, datetime) and value.utcoffset() != timedelta(0)
+    if elsewhere or str(value) != text:
+        raise ValueError("not as it is written here")
+    return value
 
 
 def _field(model: type[Model], name: str) -> "Field[Any, Any]":

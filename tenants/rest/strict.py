@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
 
+from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.fields import Field, empty
@@ -71,9 +72,8 @@ class QuerySerializer(serializers.Serializer[Any]):
     """The parameters of a URL: texts that fields convert, each known and given once."""
 
     @classmethod
-    def read(cls, request: Request) -> dict[str, Any]:
+    def read(cls, given: QueryDict) -> dict[str, Any]:
         """The validated parameters. Raises `Problem` `invalid_parameter` (400)."""
-        given = request.query_params
         serializer = cls(data=given.dict())
         for name in given:
             if name not in serializer.fields:

@@ -14,7 +14,7 @@ from tenants.authentication import (
     MemberAuthentication,
 )
 from tenants.principal import Person, Principal
-from tenants.rest.bodies import StrictJSONParser, require_length
+from tenants.rest.bodies import JSONNegotiation, StrictJSONParser, require_length
 from tenants.rest.exceptions import exception_handler
 from tenants.rest.strict import QuerySerializer
 from tenants.scopes import READ
@@ -24,6 +24,12 @@ SCOPE_MISSING: Final = declare(
 )
 
 
+def require_scope(principal: Principal, needed: str) -> None:
+    """Raises `scope_missing` (403) unless the key was issued for that."""
+    if needed not in principal.scopes:
+        raise SCOPE_MISSING(f"The scope {needed!r} is needed.", scope=needed)
+
+
 class HoldsScope(BasePermission):
     """An agent whose key has `read` for reading, and the view's `scope` otherwise."""
 
@@ -31,9 +37,7 @@ class HoldsScope(BasePermission):
         if not isinstance(request.auth, Principal):
             raise NOT_AUTHENTICATED()
         reads = request.method in SAFE_METHODS
-        needed: str = READ if reads else getattr(view, "scope", "")
-        if needed not in request.auth.scopes:
-            raise SCOPE_MISSING(f"The scope {needed!r} is needed.", scope=needed)
+        require_scope(request.auth, READ if reads else getattr(view, "scope", ""))
         return True
 
 
@@ -51,6 +55,7 @@ class JSONView(APIView):
 
     parser_classes = [StrictJSONParser]
     renderer_classes = [JSONRenderer]
+    content_negotiation_class = JSONNegotiation
     metadata_class = None
     body_limit: ClassVar[int | None] = None
     """Bytes of body that are taken; None for the installation's own limit."""
@@ -63,7 +68,9 @@ class JSONView(APIView):
         super().initial(request, *args, **kwargs)
         require_length(request)
         reads = request.method in SAFE_METHODS
-        self.query = (self.query_class if reads else QuerySerializer).read(request)
+        self.query = (self.query_class if reads else QuerySerializer).read(
+            request.query_params
+        )
 
     def get_exception_handler(self) -> Any:
         return exception_handler

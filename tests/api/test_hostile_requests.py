@@ -48,7 +48,12 @@ def test_what_is_no_id_is_not_there(door: Door, world: World) -> None:
     for name in NAMES:
         if f"{{{name}}}" not in door.place:
             continue
-        for text in (*NO_IDS, str(new_id()).upper(), f"{new_id()}.json", f"{new_id()}%0a"):
+        for text in (
+            *NO_IDS,
+            str(new_id()).upper(),
+            f"{new_id()}.json",
+            f"{new_id()}%0a",
+        ):
             answer = door.call(world, address=door.address(world, **{name: text}))
             assert problem(answer) == (404, "not_found"), text
 
@@ -120,7 +125,7 @@ def cursor(*values: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(values).encode()).decode()
 
 
-NOW, ID = "2026-01-01T00:00:00+00:00", str(new_id())
+NOW, ID = "2026-01-01 00:00:00+00:00", str(new_id())
 CURSORS = (
     "garbage",
     "%00",
@@ -133,7 +138,9 @@ CURSORS = (
     cursor(NOW, "x"),
     cursor("x", ID),
     cursor("2026-01-01T00:00:00", ID),  # in no time zone
-    cursor("0001-01-01T00:00:00+23:59", "x"),
+    cursor("0001-01-01 00:00:00+23:59", ID),
+    cursor("2026-01-01 01:00:00+01:00", ID),
+    cursor("2026-01-01 00:00:00+00:00", ID.upper()),
     cursor("infinity", ID),
     cursor("\x00", "\x00"),
     cursor("9" * 5_000),
@@ -159,7 +166,7 @@ def test_a_cursor_of_someones_own_making_is_refused(
 def test_a_cursor_from_the_edges_of_time_is_only_a_place(
     door: Door, world: World
 ) -> None:
-    edges = ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59.999999-23:59")
+    edges = ("0001-01-01 00:00:00+00:00", "9999-12-31 23:59:59.999999+00:00")
     places = [cursor(edge, ID) for edge in edges]
     if "transitions" in door.place:
         places = [cursor("9" * 40), cursor("-" + "9" * 40), cursor("0")]
@@ -170,16 +177,29 @@ def test_a_cursor_from_the_edges_of_time_is_only_a_place(
 
 @pytest.mark.parametrize(
     "limit",
-    ["0", "-1", "201", "1.0", "1e2", "0x1", "1_0", " 1", "１", "9" * 5_000, "", "%00"],
+    [
+        "0",
+        "-1",
+        "201",
+        "1.0",
+        "1e2",
+        "0x1",
+        "1_0",
+        " 1",
+        "\uff11",
+        "9" * 5_000,
+        "",
+        "%00",
+    ],
 )
 @LISTS
 def test_a_limit_is_a_plain_number(door: Door, limit: str, world: World) -> None:
     answer = door.client(world).get(door.address(world), {"limit": limit})
-    assert problem(answer) == (400, "invalid_limit")
+    refused(answer, "invalid_limit", "invalid_parameter")
 
 
 @pytest.mark.parametrize(
-    "limit", ["-1", "1.0", "1e2", "1_0", " 1", "１", "9" * 5_000, "\x00"]
+    "limit", ["-1", "1.0", "1e2", "1_0", " 1", "\uff11", "9" * 5_000, "\x00"]
 )
 def test_a_limit_of_items_is_a_plain_number(limit: str, world: World) -> None:
     place = f"/{PREFIX}/sessions/{world.session}/items"
@@ -214,12 +234,25 @@ def test_a_parameter_has_its_form(
     place: str, query: dict[str, str], world: World
 ) -> None:
     at = f"/{PREFIX}/{place.format(pending=world.pending.id)}"
-    refused(world.house.robot.client().get(at, query), "invalid_parameter", "wait_invalid")
+    refused(world.house.robot.client().get(at, query), "invalid_parameter")
 
 
 # -- Headers ----------------------------------------------------------------------------
 
-FENCES = ("-1", "1.0", "abc", str(2**70), "", " ", "1, 1", "+1", "0x1", "1e1", "１", "é")
+FENCES = (
+    "-1",
+    "1.0",
+    "abc",
+    str(2**70),
+    "",
+    " ",
+    "1, 1",
+    "+1",
+    "0x1",
+    "1e1",
+    "\uff11",
+    "é",
+)
 
 
 @pytest.mark.parametrize(
@@ -288,8 +321,9 @@ def test_another_content_type_is_refused_before_it_is_read(
 def test_a_body_beyond_the_limit_is_refused(door: Door, world: World) -> None:
     place = door.address(world)
     before = trace(world.house.id)
-    huge = b'{"a":"' + b"x" * HUGE + b'"}'
-    assert problem(door.call(world, raw=huge, address=place)) == (413, "body_too_large")
+    huge = HUGE if "checkpoints" in place else 13 * 1024 * 1024
+    body = b'{"a":"' + b"x" * huge + b'"}'
+    assert problem(door.call(world, raw=body, address=place)) == (413, "body_too_large")
     assert trace(world.house.id) == before
 
 
