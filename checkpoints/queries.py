@@ -1,5 +1,6 @@
 """Reading checkpoints, tools and effects, inside their tenant's scope."""
 
+from collections.abc import Collection
 from uuid import UUID
 
 from django.db.models import BinaryField, F, Func, QuerySet
@@ -36,6 +37,12 @@ def own_effect(who: Principal, effect_id: UUID) -> Effect:
             tenant_id=who.tenant_id, run__agent_id=who.agent_id, id=effect_id
         )
     )
+
+
+def unknown_tools(tenant_id: UUID, names: Collection[str]) -> set[str]:
+    """Those of the names that no tool has."""
+    tools = Tool.objects.filter(tenant_id=tenant_id, name__in=names)
+    return set(names) - set(tools.values_list("name", flat=True))
 
 
 def attempt_of(effect: Effect, number: int) -> Attempt | None:

@@ -1,6 +1,7 @@
 """The agent pauses: checkpoint, requests and policy's first answer, all or nothing."""
 
 from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
 from approvals.asks import Ask
@@ -8,16 +9,21 @@ from approvals.models import Pause, Request
 from approvals.problems import RUN_NOT_RUNNING
 from approvals.services.asking import Scene, ask_one
 from approvals.services.granting import owe_when_ready
-from approvals.services.queues import ensure_default_queue
+from approvals.services.queues import has_default_queue, open_default_queue
 from checkpoints.checkpoint import Position, add_checkpoint, check_form
-from checkpoints.services.tools import register_unreviewed
+from checkpoints.queries import unknown_tools
+from checkpoints.services.tools import tool_to_use
 from kernel.clock import database_now
+from kernel.json_schema import check_schema
+from kernel.scope import tenant_transaction
 from sessions.models import Run, Session
 from sessions.runs import lock_run, move_run, require_writer
 from tenants.idempotency import Once
 from tenants.models import ApiKey
 from tenants.principal import Principal
-from tenants.verbs import Verb, perform
+from tenants.verbs import Gate, Verb, perform
+
+PLACE: Final = "/requests/{}"
 
 
 def pause_run(
@@ -36,21 +42,31 @@ def pause_run(
     raises.
     """
     check_form(position, pointer="/checkpoint")
-    prepare(principal, asks)
+    check_asks(asks)
 
     def work(verb: Verb) -> list[Request]:
         run = lock_run(run_id, agent_id=principal.agent_id)
         require_writer(run, fence)
         return stop_and_ask(verb, principal, run, position, asks, resume_when)
 
-    return perform(principal.tenant_id, work, once=once)
+    gate = gate_to_ask(principal.tenant_id, asks)
+    return perform(principal.tenant_id, work, gate=gate, once=once)
 
 
-def prepare(principal: Principal, asks: Sequence[Ask]) -> None:
-    """In verbs of their own, first: new tools and queues are what rights rest on."""
-    ensure_default_queue(principal.tenant_id)
-    for name in {ask.tool for ask in asks}:
-        register_unreviewed(principal, name=name)
+def check_asks(asks: Sequence[Ask], *, place: str = PLACE) -> None:
+    """Raises `schema_invalid` (422). Needs no database."""
+    for index, ask in enumerate(asks):
+        if ask.response_schema is not None:
+            pointer = f"{place.format(index)}/response_schema"
+            check_schema(ask.response_schema, pointer=pointer)
+
+
+def gate_to_ask(tenant_id: UUID, asks: Sequence[Ask]) -> Gate:
+    """New tools and queues are what rights rest on: making one closes the gate."""
+    with tenant_transaction(tenant_id):
+        unknown = unknown_tools(tenant_id, {ask.tool for ask in asks})
+        ready = has_default_queue() and not unknown
+    return Gate.SHARED if ready else Gate.EXCLUSIVE
 
 
 def stop_and_ask(
@@ -61,7 +77,7 @@ def stop_and_ask(
     asks: Sequence[Ask],
     resume_when: str,
     *,
-    place: str = "/requests/{}",
+    place: str = PLACE,
 ) -> list[Request]:
     """The pause itself, on a locked run whose writer has been proved.
 
@@ -69,6 +85,9 @@ def stop_and_ask(
     """
     if run.state != Run.State.RUNNING:
         raise RUN_NOT_RUNNING(f"The run is {run.state}.")
+    open_default_queue(verb)
+    for name in unknown_tools(verb.tenant_id, {ask.tool for ask in asks}):
+        tool_to_use(verb, principal, name=name)
     scene = _scene(verb, principal, run, position, resume_when)
     requests = [
         ask_one(verb, scene, ask, place=place.format(index))

@@ -8,7 +8,6 @@ from guardian.shortcuts import assign_perm, remove_perm
 from approvals.models import Queue
 from audit.append import Actor
 from kernel.problems import NOT_FOUND, declare
-from kernel.scope import tenant_transaction
 from tenants.checks import Acting, Operator, permitted
 from tenants.models import Group, Member
 from tenants.services.change import change, own
@@ -45,22 +44,23 @@ def _create(verb: Verb, actor: Actor, *, slug: str, name: str, default: bool) ->
     return queue
 
 
-def ensure_default_queue(tenant_id: UUID) -> None:
-    """A tenant's first request needs somewhere to be seen: by its reviewers."""
-    with tenant_transaction(tenant_id):
-        if Queue.objects.filter(default=True).exists():
-            return
+def has_default_queue() -> bool:
+    """Whether a request that no policy routes has somewhere to be seen."""
+    return Queue.objects.filter(default=True).exists()
 
-    def work(verb: Verb) -> None:
-        if Queue.objects.filter(default=True).exists():
-            return
-        actor = permitted(tenant_id, Operator.CONSOLE)
-        queue = _create(verb, actor, slug="requests", name="Requests", default=True)
-        reviewers = Group.objects.filter(name=REVIEWERS).first()
-        for right in RIGHTS if reviewers else ():
-            _give(verb, actor, queue, right, reviewers)
 
-    change(tenant_id, work)
+def open_default_queue(verb: Verb) -> None:
+    """A tenant's first request needs somewhere to be seen: by its reviewers.
+
+    A step in a verb that has closed the gate.
+    """
+    if has_default_queue():
+        return
+    actor = permitted(verb.tenant_id, Operator.CONSOLE)
+    queue = _create(verb, actor, slug="requests", name="Requests", default=True)
+    reviewers = Group.objects.filter(name=REVIEWERS).first()
+    for right in RIGHTS if reviewers else ():
+        _give(verb, actor, queue, right, reviewers)
 
 
 def give_right(

@@ -4,17 +4,17 @@ from uuid import UUID
 
 from approvals.asks import Ask
 from approvals.models import Request
-from approvals.services.pause import prepare, stop_and_ask
+from approvals.services.pause import check_asks, gate_to_ask, stop_and_ask
 from checkpoints.checkpoint import Position
 from sessions.models import Run, Session
 from sessions.queries import lock_own_session
 from sessions.runs import lock_run, require_writer
 from sessions.services.runs import begin_run
 from sessions.services.sessions import begin_session
-from sessions.services.workflows import ensure_default_workflow
+from sessions.services.workflows import gate_to_start
 from tenants.idempotency import Once
 from tenants.principal import Principal
-from tenants.verbs import Verb, perform
+from tenants.verbs import Gate, Verb, perform
 
 
 def request_approval(
@@ -32,8 +32,7 @@ def request_approval(
     With a `run_id`, `fence` proves the writer, and the pause's checkpoint is an empty
     one after the run's head. Raises what `pause_run` raises.
     """
-    prepare(principal, [ask])
-    ensure_default_workflow(principal.tenant_id)
+    check_asks([ask], place="")
 
     def work(verb: Verb) -> tuple[Request, Run]:
         run = _run(verb, principal, subject, session_id, run_id, fence)
@@ -43,7 +42,15 @@ def request_approval(
         requests = stop_and_ask(verb, principal, run, position, [ask], "all", place="")
         return requests[0], run
 
-    return perform(principal.tenant_id, work, once=once)
+    gate = _gate(principal, ask, opens=run_id is None)
+    return perform(principal.tenant_id, work, gate=gate, once=once)
+
+
+def _gate(principal: Principal, ask: Ask, *, opens: bool) -> Gate:
+    gates = {gate_to_ask(principal.tenant_id, [ask])}
+    if opens:
+        gates.add(gate_to_start(principal.tenant_id))
+    return Gate.EXCLUSIVE if Gate.EXCLUSIVE in gates else Gate.SHARED
 
 
 def _run(

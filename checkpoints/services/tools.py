@@ -95,21 +95,26 @@ def disable_tool(
 def register_unreviewed(who: Principal, *, name: str) -> Tool:
     """The tool of that name; unknown, it is registered as one that nobody reviewed.
 
-    Such a tool is carried out by the agent, counts as high risk and takes anything. A
-    verb of its own, since it closes the gate. Raises `tool_invalid` (422).
+    Such a tool is carried out by the agent, counts as high risk and takes anything.
+    Raises `tool_invalid` (422).
     """
     with tenant_transaction(who.tenant_id):
         known = tool_named(who.tenant_id, name)
     if known is not None:
         return known
-    fields: dict[str, Any] = _UNREVIEWED
-    _check(name, **fields)
 
     def work(verb: Verb) -> Tool:
-        known = tool_named(who.tenant_id, name)
-        return known or _create(verb, who.actor, name=name, reviewed=False, **fields)
+        return tool_to_use(verb, who, name=name)
 
     return perform(who.tenant_id, work, gate=Gate.EXCLUSIVE)
+
+
+def tool_to_use(verb: Verb, who: Principal, *, name: str) -> Tool:
+    """As `register_unreviewed`, inside a verb that has closed the gate."""
+    fields: dict[str, Any] = _UNREVIEWED
+    _check(name, **fields)
+    known = tool_named(who.tenant_id, name)
+    return known or _create(verb, who.actor, name=name, reviewed=False, **fields)
 
 
 def _check(name: str, mode: str, risk: str, definition: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from sessions.services.runs import (
     start_run,
 )
 from sessions.services.sessions import append_items, begin_session, open_session
-from sessions.services.workflows import define_workflow, ensure_default_workflow
+from sessions.services.workflows import define_workflow
 
 __all__ = [
     "append_items",
@@ -21,7 +21,6 @@ __all__ = [
     "claim_run",
     "complete_run",
     "define_workflow",
-    "ensure_default_workflow",
     "fail_run",
     "heartbeat",
     "open_session",

@@ -8,11 +8,7 @@ from sessions.contract import PROVENANCE_NOT_ALLOWED, Claim, Contract
 from sessions.facts import require_version, write_facts
 from sessions.hooks import Closing
 from sessions.models import Provenance, Run, Session, Transition
-from sessions.queries import (
-    DEFAULT_KIND,
-    current_workflow,
-    lock_own_session,
-)
+from sessions.queries import DEFAULT_KIND, lock_own_session
 from sessions.runs import (
     PAUSE_OPEN,
     WAITING,
@@ -24,7 +20,7 @@ from sessions.runs import (
     require_writer,
     take_lease,
 )
-from sessions.services.workflows import WORKFLOW_UNKNOWN, ensure_default_workflow
+from sessions.services.workflows import gate_to_start, workflow_to_start
 from tenants.idempotency import Once
 from tenants.principal import Principal
 from tenants.verbs import Verb, perform
@@ -63,9 +59,8 @@ def start_run(
         )
         return run, True
 
-    if workflow == DEFAULT_KIND:
-        ensure_default_workflow(who.tenant_id)
-    return perform(who.tenant_id, work, once=once)
+    gate = gate_to_start(who.tenant_id, workflow)
+    return perform(who.tenant_id, work, gate=gate, once=once)
 
 
 def begin_run(
@@ -77,13 +72,8 @@ def begin_run(
     external_id: str | None = None,
     lease_seconds: int = LEASE_SECONDS,
 ) -> Run:
-    """Start a run of a locked session, inside a verb.
-
-    The default workflow must be there already: `ensure_default_workflow` makes it.
-    """
-    kind = current_workflow(who.tenant_id, workflow)
-    if kind is None:
-        raise WORKFLOW_UNKNOWN(None, "/workflow")
+    """Start a run of a locked session, inside a verb under `gate_to_start`."""
+    kind = workflow_to_start(verb, workflow)
     run = Run.objects.create(
         tenant_id=who.tenant_id,
         session=session,

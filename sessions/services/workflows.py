@@ -6,6 +6,7 @@ from uuid import UUID
 from audit.append import Actor
 from kernel.canonical import definition_digest
 from kernel.problems import declare
+from kernel.scope import tenant_transaction
 from sessions.contract import check_definition
 from sessions.models import Workflow
 from sessions.queries import DEFAULT_KIND, current_workflow
@@ -40,25 +41,35 @@ def define_workflow(
     return perform(tenant_id, work, gate=Gate.EXCLUSIVE, once=once)
 
 
-def ensure_default_workflow(tenant_id: UUID) -> None:
-    """Define the workflow that permits everything, if the tenant has none yet.
+def gate_to_start(tenant_id: UUID, kind: str = DEFAULT_KIND) -> Gate:
+    """What a verb that calls `workflow_to_start` needs: defining one closes the gate.
 
-    A verb of its own, since defining closes the tenant's gate; and remembered, since
-    a workflow once defined stays.
+    Remembered, since a workflow once defined stays.
     """
-    if tenant_id in _have_default:
-        return
-
-    def work(verb: Verb) -> None:
+    if kind != DEFAULT_KIND or tenant_id in _have_default:
+        return Gate.SHARED
+    with tenant_transaction(tenant_id):
         if current_workflow(tenant_id, DEFAULT_KIND) is None:
-            actor = Actor("system", tenant_id)
-            _next_version(verb, actor, DEFAULT_KIND, {})
-
-    perform(tenant_id, work, gate=Gate.EXCLUSIVE)
+            return Gate.EXCLUSIVE
     _have_default.add(tenant_id)
+    return Gate.SHARED
 
 
 _have_default: set[UUID] = set()
+
+
+def workflow_to_start(verb: Verb, kind: str) -> Workflow:
+    """The newest version of a kind of work, inside a verb.
+
+    The default kind, which permits everything, is defined by being asked for. Raises
+    `workflow_unknown` (422) for any other.
+    """
+    known = current_workflow(verb.tenant_id, kind)
+    if known is not None:
+        return known
+    if kind != DEFAULT_KIND:
+        raise WORKFLOW_UNKNOWN(None, "/workflow")
+    return _next_version(verb, Actor("system", verb.tenant_id), kind, {})
 
 
 def _next_version(
