@@ -1,11 +1,14 @@
 """An approval as its agent reads it: what it is, and what to do next."""
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import F, QuerySet
 
 from approvals.envelope import Envelope
 from approvals.models import (
@@ -20,6 +23,7 @@ from approvals.models import (
 from approvals.problems import NOT_FOUND
 from approvals.states import OPEN
 from checkpoints.models import Effect, Tool
+from tenants.models import TenantModel
 from tenants.principal import Principal
 
 S = Request.State
@@ -85,21 +89,52 @@ def snapshot(request: Request | None) -> Snapshot:
     """Raises `not_found` where there is no request."""
     if request is None:
         raise NOT_FOUND("No such request.")
-    of = {"request_id": request.id}
-    return Snapshot(
-        request=request,
-        revision=Revision.objects.get(**of, number=request.revision),
-        pause=Pause.objects.get(id=request.pause_id),
-        grant=Grant.objects.filter(**of).order_by("-created_at", "-id").first(),
-        effect=Effect.objects.filter(request=request.id).order_by("-id").first(),
-        report=VerificationReport.objects.filter(**of).order_by("-id").first(),
-        decisions=tuple(
-            Decision.objects.filter(**of)
-            .select_related("member__user", "revision")
-            .order_by("created_at", "id")
-        ),
-        jobs=tuple(ResumeJob.objects.filter(**of)),
-    )
+    return snapshots([request])[0]
+
+
+def snapshots(requests: Sequence[Request]) -> list[Snapshot]:
+    """All of them in as many queries as one takes; with their tools and queues at hand."""
+    ids = [request.id for request in requests]
+    of = {"request_id__in": ids}
+    pauses = Pause.objects.in_bulk({request.pause_id for request in requests})
+    current = Revision.objects.filter(**of, number=F("request__revision"))
+    revisions = {one.request_id: one for one in current}
+    grants = {one.request_id: one for one in _newest(Grant.objects.filter(**of))}
+    effects = {
+        one.request: one
+        for one in Effect.objects.filter(request__in=ids).order_by("created_at", "id")
+    }
+    reports = VerificationReport.objects.filter(**of)
+    reported = {one.request_id: one for one in _newest(reports)}
+    decisions = Decision.objects.filter(**of).select_related("member__user", "revision")
+    decided = _grouped(decisions.order_by("created_at", "id"))
+    jobs = _grouped(ResumeJob.objects.filter(**of))
+    return [
+        Snapshot(
+            request=request,
+            revision=revisions[request.id],
+            pause=pauses[request.pause_id],
+            grant=grants.get(request.id),
+            effect=effects.get(request.id),
+            report=reported.get(request.id),
+            decisions=tuple(decided[request.id]),
+            jobs=tuple(jobs[request.id]),
+        )
+        for request in requests
+    ]
+
+
+def _newest[M: TenantModel](rows: QuerySet[M]) -> QuerySet[M]:
+    """Of each request, the newest row."""
+    newest_first = rows.order_by("request_id", "-created_at", "-id")
+    return newest_first.distinct("request_id")
+
+
+def _grouped[M: TenantModel](rows: QuerySet[M]) -> dict[UUID, list[M]]:
+    found: dict[UUID, list[M]] = defaultdict(list)
+    for row in rows:
+        found[row.request_id].append(row)  # type: ignore[attr-defined]
+    return found
 
 
 def next_step(now: Snapshot) -> str:

@@ -8,10 +8,12 @@ from approvals.asks import VERDICTS, Ask
 from checkpoints.definition import TOOL_NAME
 from checkpoints.models import Risk
 from checkpoints.serializers import PositionSerializer
+from kernel.canonical import canonical_bytes
 from sessions.contract import FACT_NAME
 from sessions.serializers import Text, Word
 from tenants.rest.strict import StrictSerializer
 
+MOST_BYTES: Final = 16 * 1024
 A_YEAR: Final = 366 * 24 * 60 * 60  # seconds
 
 
@@ -20,11 +22,23 @@ def seconds() -> serializers.IntegerField:
     return serializers.IntegerField(required=False, min_value=1, max_value=A_YEAR)
 
 
+class Bounded(serializers.JSONField):
+    """Any JSON of at most `MOST_BYTES`, null too."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False, allow_null=True)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if len(canonical_bytes(data)) > MOST_BYTES:
+            raise serializers.ValidationError(f"At most {MOST_BYTES} bytes.")
+        return data
+
+
 class PreconditionSerializer(StrictSerializer):
     """A fact that must hold when the action happens."""
 
     field = Word(FACT_NAME)
-    equals = serializers.JSONField(required=False, allow_null=True)
+    equals = Bounded()
     max_age = seconds()
 
 
@@ -33,7 +47,7 @@ class AskSerializer(StrictSerializer):
 
     tool = Word(TOOL_NAME)
     arguments = serializers.DictField()
-    target = serializers.JSONField(required=False, allow_null=True)
+    target = Bounded()
     preconditions = serializers.ListField(
         child=PreconditionSerializer(), required=False, max_length=20
     )
@@ -72,6 +86,14 @@ class OneCallSerializer(AskSerializer):
     run = serializers.UUIDField(required=False)
     session = serializers.UUIDField(required=False)
     subject = Text(required=False, max_length=255)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A run has its session, and a session its subject: nothing is passed over."""
+        given = [name for name in ("run", "session", "subject") if name in attrs]
+        for name in given[1:]:
+            known = f"It is given with the {given[0]}."
+            raise serializers.ValidationError({name: known})
+        return attrs
 
 
 class PauseSerializer(StrictSerializer):

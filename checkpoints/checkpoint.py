@@ -12,7 +12,7 @@ from uuid import UUID
 
 from audit.append import Actor
 from checkpoints.models import Checkpoint
-from kernel.canonical import digest
+from kernel.canonical import canonical_bytes, digest
 from kernel.json_schema import check_value
 from kernel.problems import Problem, declare
 from kernel.strict_json import Json
@@ -41,6 +41,7 @@ HEADER_INVALID: Final = declare(
 
 DOMAIN: Final = "keyturn/checkpoint/v1"
 MAX_PAYLOAD: Final = 8 * 1024 * 1024  # bytes
+MAX_HEADER: Final = 256 * 1024  # bytes
 MANY_STEPS: Final = 10_000
 _STEPS: Final = {
     "type": "array",
@@ -80,6 +81,8 @@ def check_form(position: Position, *, pointer: str = "") -> None:
     if len(position.payload) > MAX_PAYLOAD:
         raise PAYLOAD_TOO_LARGE(f"At most {MAX_PAYLOAD} bytes.", f"{pointer}/payload")
     place = f"{pointer}/header"
+    if len(canonical_bytes(position.header)) > MAX_HEADER:
+        raise HEADER_INVALID(f"At most {MAX_HEADER} bytes.", place)
     check_value(_HEADER, position.header, pointer=place, kind=HEADER_INVALID)
 
 

@@ -146,8 +146,10 @@ _Bounded: Any = extend(  # type: ignore[no-untyped-call]
 
 
 def _bare(schema: Mapping[str, Any]) -> dict[str, Any]:
-    # A declared dialect would make the library choose its own, unbounded class.
-    return {key: value for key, value in schema.items() if key != "$schema"}
+    # A declared dialect would make the library choose its own, unbounded class; an
+    # address would be what references are resolved against.
+    own = {"$schema", "$id"}
+    return {key: value for key, value in schema.items() if key not in own}
 
 
 def _keywords(
@@ -169,6 +171,8 @@ def _flaw(path: tuple[str | int, ...], keyword: str, value: object) -> str:
             return "References stay within the schema."
         case "$schema", str() if path or value.rstrip("#") != DIALECT:
             return f"The dialect is {DIALECT}, named at the top or not at all."
+        case "$id", str() if path:
+            return "A part of a schema has no address of its own."
         case "patternProperties", Mapping():
             return "Properties are named, not matched."
         case "pattern", str() if len(value) > MAX_PATTERN or not _compiles(value):

@@ -1,10 +1,11 @@
 """What the doors answer with, rendered inside the verb's own transaction."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from approvals.api.tokens import effect_token
 from approvals.models import Request
-from approvals.reading import as_json, snapshot
+from approvals.reading import as_json, snapshots
 from approvals.services.consume import Started
 from checkpoints.models import Effect
 from sessions.models import Run
@@ -13,9 +14,13 @@ from tenants.models import Tenant
 
 def approval_document(request: Request) -> dict[str, Any]:
     """The approval as it stands in this transaction."""
-    rows = Request.objects.select_related("tool", "queue")
+    return approval_documents(_with_names([request]))[0]
+
+
+def approval_documents(requests: Sequence[Request]) -> list[dict[str, Any]]:
+    """Approvals, with their tools and queues at hand, in as many queries as one."""
     names = Tenant.objects.values_list("names_deciders", flat=True).get()
-    return as_json(snapshot(rows.get(id=request.id)), names_deciders=names)
+    return [as_json(one, names_deciders=names) for one in snapshots(requests)]
 
 
 def approval_with_run(made: tuple[Request, Run]) -> dict[str, Any]:
@@ -34,8 +39,15 @@ def pause_document(requests: list[Request]) -> dict[str, Any]:
             "number": pause.checkpoint.number,
             "digest": bytes(pause.checkpoint.digest).hex(),
         },
-        "requests": [approval_document(request) for request in requests],
+        "requests": approval_documents(_with_names(requests)),
     }
+
+
+def _with_names(requests: Sequence[Request]) -> list[Request]:
+    """The requests as they are now, in the same order, with their tools and queues."""
+    rows = Request.objects.select_related("tool", "queue")
+    found = rows.in_bulk([request.id for request in requests])
+    return [found[request.id] for request in requests]
 
 
 def redeemed_document(started: Started) -> dict[str, Any]:

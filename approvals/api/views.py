@@ -10,13 +10,13 @@ from rest_framework.response import Response
 
 from approvals.api.documents import (
     approval_document,
+    approval_documents,
     approval_with_run,
     effect_document,
     pause_document,
     redeemed_document,
 )
 from approvals.models import Decision, Request
-from approvals.reading import as_json, snapshot
 from approvals.serializers import (
     AskSerializer,
     DecisionSerializer,
@@ -38,10 +38,9 @@ from approvals.services.revoke import revoke
 from checkpoints.serializers import PositionSerializer
 from kernel.scope import tenant_transaction
 from sessions.rest import fence_of
-from tenants.models import Tenant
 from tenants.rest.answers import rendered
 from tenants.rest.once import answered, once_from
-from tenants.rest.paging import page
+from tenants.rest.paging import page_of_many
 from tenants.rest.strict import QuerySerializer
 from tenants.rest.views import AgentView, MemberView
 from tenants.scopes import APPROVALS, EFFECTS
@@ -84,20 +83,13 @@ class ApprovalsView(AgentView):
     def get(self, request: HTTPRequest) -> Response:
         query = self.query
         with tenant_transaction(self.principal.tenant_id):
-            names = Tenant.objects.values_list("names_deciders", flat=True).get()
             rows = Request.objects.filter(agent_id=self.principal.agent_id)
             rows = rows.select_related("tool", "queue")
             if "status" in query:
                 rows = rows.filter(state=query["status"])
             if "run" in query:
                 rows = rows.filter(run_id=query["run"])
-            return Response(
-                page(
-                    rows,
-                    request,
-                    lambda row: as_json(snapshot(row), names_deciders=names),
-                )
-            )
+            return Response(page_of_many(rows, request, approval_documents))
 
     def post(self, request: HTTPRequest) -> HttpResponse:
         body = OneCallSerializer.read(request)

@@ -92,5 +92,6 @@ class Grant(TenantModel):
                 fields=["due_at"],
                 condition=models.Q(due_at__isnull=False),
                 name="grant_due",
-            )
+            ),
+            models.Index(fields=["tenant", "request"], name="grant_of_request"),
         ]

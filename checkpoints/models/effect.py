@@ -64,7 +64,8 @@ class Effect(TenantModel):
                 fields=["due_at"],
                 condition=models.Q(due_at__isnull=False),
                 name="effect_due",
-            )
+            ),
+            models.Index(fields=["tenant", "request"], name="effect_of_request"),
         ]
 
 

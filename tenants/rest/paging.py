@@ -40,6 +40,21 @@ def page[M: Model](
     query a row raises `FieldFetchBlocked`. Raises `Problem` 400 `invalid_cursor`,
     `invalid_limit`.
     """
+
+    def documents(found: Sequence[M]) -> list[dict[str, Any]]:
+        return [document(row) for row in found]
+
+    return page_of_many(rows, request, documents, order=order)
+
+
+def page_of_many[M: Model](
+    rows: QuerySet[M],
+    request: Request,
+    documents: Callable[[Sequence[M]], list[dict[str, Any]]],
+    *,
+    order: Sequence[str] = NEWEST_FIRST,
+) -> dict[str, Any]:
+    """As `page`, for documents that are cheaper to make all at once."""
     limit = limit_of(request)
     cursor = request.query_params.get("cursor")
     selected = rows.order_by(*order).fetch_mode(FETCH_RAISE)
@@ -48,7 +63,7 @@ def page[M: Model](
     found = list(selected[: limit + 1])
     more = len(found) > limit
     return {
-        "items": [document(row) for row in found[:limit]],
+        "items": documents(found[:limit]),
         "next": _cursor(found[limit - 1], order) if more else None,
     }
 
