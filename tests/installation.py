@@ -8,7 +8,7 @@ import io
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -47,6 +47,16 @@ class Installation:
     url: str
     log: Log
     processes: Supervisor
+    programs: Mapping[str, Program]
+
+    @contextmanager
+    def without(self, name: str) -> Iterator[None]:
+        """Stop the process of that name, and start it again afterwards."""
+        self.processes.stop(name)
+        try:
+            yield
+        finally:
+            self.processes.start(self.programs[name])
 
     def kill(self, name: str) -> None:
         """`kill -9` the process of that name and wait until its successor runs."""
@@ -70,11 +80,12 @@ def running_installation() -> Iterator[Installation]:
     """Start everything on the data folder that the environment names."""
     port, log = free_port(), Log()
     url = f"http://127.0.0.1:{port}"
-    started = (programs.web(port), programs.worker(), programs.beat())
+    all_three = (programs.web(port), programs.worker(), programs.beat())
+    told = {program.name: _told(program, url) for program in all_three}
     with Supervisor(output=log) as processes:
-        for program in started:
-            processes.start(_told(program, url))
-        running = Installation(url=url, log=log, processes=processes)
+        for program in told.values():
+            processes.start(program)
+        running = Installation(url=url, log=log, processes=processes, programs=told)
         running.wait_until_ready()
         yield running
 
