@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from approvals.pages.case import case_view, read_case
+from approvals.pages.case import CaseRecord, case_view, read_case
 from approvals.pages.case.attempt import Attempt, returned_form, told
 from approvals.pages.case.page import place_of
 from approvals.pages.frame import frame
@@ -35,8 +35,9 @@ def read_desk(
 ) -> DeskPage:
     """Raises `not_found` for a case that the viewer may not see."""
     index = read_index(viewer, selection.search)
-    case = read_open_case(viewer, selection, index, id, attempt) if id else None
-    about = {"request": str(id)} if id else {}
+    record = read_case(viewer, id) if id else None
+    case = show_case(record, selection, index, attempt) if record else None
+    about = _about(record) if record else {}
     return DeskPage(
         shell=frame(user, viewer, index, place="queue", selection=selection, **about),
         queue=read_list(viewer, selection, index, id, case),
@@ -62,11 +63,22 @@ def read_open_case(
     attempt: Attempt | None = None,
 ) -> CaseView:
     """Raises `not_found`. `attempt` is an answer that was not recorded."""
-    record = read_case(viewer, id)
+    return show_case(read_case(viewer, id), selection, index, attempt)
+
+
+def show_case(
+    record: CaseRecord, selection: Selection, index: Index, attempt: Attempt | None
+) -> CaseView:
+    """The case in its place of the list, with the answer to what was just tried."""
     return case_view(
         record,
         selection,
-        place_of(index, viewer.slug, selection, record),
+        place_of(index, selection, record),
         form=returned_form(record, attempt) if attempt else None,
         notice=told(record, attempt) if attempt else None,
     )
+
+
+def _about(record: CaseRecord) -> dict[str, str]:
+    """What the event stream tells of: the request, and its run's facts and effects."""
+    return {"request": str(record.request.id), "run": str(record.request.run_id)}

@@ -11,6 +11,7 @@ from kernel.scope import tenant_transaction
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.tool_server import ToolServer
 from tests.browser.conftest import Visit
+from tests.examples.waiting import wait_until
 from tests.factories import Somebody
 
 PASSWORD = "correct horse battery staple"
@@ -236,9 +237,14 @@ def test_without_script_everything_still_works(
     page.get_by_role("button", name="Approve").click()
     page.get_by_role("dialog").get_by_role("button", name="Approve and send").click()
     expect(page.locator("#outcome")).to_be_visible()
-    while page.locator("#outcome h2").inner_text() != "Done, and confirmed":
-        page.reload()
+    wait_until(lambda: is_confirmed(page))
     assert company.calls() == 1
+
+
+def is_confirmed(page: Page) -> bool:
+    """As somebody without script finds out: by loading the page again."""
+    page.reload()
+    return page.locator("#outcome h2").inner_text() == "Done, and confirmed"
 
 
 def test_the_list_is_live(visit: Visit, stage: Stage) -> None:
@@ -256,6 +262,21 @@ def test_the_digest_is_recomputed_in_the_browser(visit: Visit, stage: Stage) -> 
     page.goto(address(stage, stage.ask(target="Zürich \U0001f3e6")))
     page.get_by_role("button", name="Verify here").click()
     expect(page.locator("[data-verdict]")).to_have_text("Recomputed here: the same")
+
+
+def test_an_agents_text_runs_nowhere(visit: Visit, stage: Stage) -> None:
+    """The visitor fails on any dialog, script error or breach of the policy."""
+    text = '"><script>alert(1)</script><img src=x onerror=alert(1)>\u202e'
+    request = stage.ask(
+        arguments={"payee": text, "amount": "1.00"},
+        explanation=text,
+        target={text: text},
+    )
+    page = visit(stage.bob).page
+    for path in (address(stage), address(stage, request)):
+        page.goto(path)
+        expect(page.get_by_text("U+202E").first).to_be_visible()
+    assert page.locator("img").count() == 0
 
 
 def test_a_refusal_is_shown_to_whoever_approved(

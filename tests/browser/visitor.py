@@ -1,7 +1,7 @@
 """One person's browser: signed in or not, watched for what its console says."""
 
 from django.conf import settings
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page
 
 from tests.factories import Somebody
 
@@ -24,6 +24,7 @@ class Visitor:
         page.set_default_timeout(15_000)
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.broken.append(str(error)))
+        page.on("dialog", self._dialog)
         return page
 
     def close(self) -> None:
@@ -34,6 +35,11 @@ class Visitor:
         said = message.text
         if message.type == "error" and "Failed to load resource" not in said:
             self.broken.append(said)
+
+    def _dialog(self, dialog: Dialog) -> None:
+        """Nothing of ours opens one: a text of somebody else's ran as script."""
+        self.broken.append(dialog.message)
+        dialog.dismiss()
 
     def _sign_in(self, url: str, somebody: Somebody) -> None:
         """With a session of the server's own making; signing in has its own test."""

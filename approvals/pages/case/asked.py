@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import FETCH_RAISE, Q
 
 from approvals.access import holders
-from approvals.models import Decision, PolicyRevision
+from approvals.models import Decision, PolicyRevision, Request
 from approvals.pages.case.record import CaseRecord
 from approvals.policy import Obligation, Rule
 from approvals.policy.satisfy import seats
@@ -56,16 +56,25 @@ def _sentence(obligation: Obligation) -> str:
 
 
 def keys_of(record: CaseRecord) -> Keys | None:
-    """How many keys have turned, of those that count now."""
+    """How many keys have turned; while it is open, of those that count now."""
     stands = record.standing
     if stands is None or not stands.obligation.rules:
         return None
-    needed = stands.obligation.approvals_needed
-    return Keys(turned=needed - stands.missing_with(approvers(record)), needed=needed)
+    seated = _seated(record, stands)
+    turned = sum(person is not None for _, person in seated)
+    return Keys(turned=turned, needed=len(seated))
 
 
 def approvers(record: CaseRecord) -> tuple[UUID, ...]:
     return people_for(record.counted, Decision.Verdict.APPROVE)
+
+
+def _seated(record: CaseRecord, stands: Standing) -> list[tuple[Rule, UUID | None]]:
+    """Each slot and who fills it. Once decided, whoever agreed did count then."""
+    agreed, eligible = approvers(record), stands.eligible
+    if not record.is_open:
+        eligible = {rule: able | set(agreed) for rule, able in eligible.items()}
+    return seats(stands.obligation.rules, agreed, eligible)
 
 
 def needs(record: CaseRecord) -> tuple[Need, ...]:
@@ -76,23 +85,30 @@ def needs(record: CaseRecord) -> tuple[Need, ...]:
     said = {one.member_id: one for one in record.counted}
     groups = _group_names(stands.obligation)
     found = [
-        _turned(record, label_of(rule, groups, record), said[person])
+        _turned(record, label_of(rule, groups, record), said[person], stands)
         if person
         else _waiting(record, label_of(rule, groups, record), stands.eligible[rule])
-        for rule, person in seats(
-            stands.obligation.rules, approvers(record), stands.eligible
-        )
+        for rule, person in _seated(record, stands)
     ]
+    if not record.is_open:  # nobody is waited for any more
+        return tuple(need for need in found if need.turned_by)
     return tuple(_with_excluded(found, _excluded_note(record, stands)))
 
 
-def _turned(record: CaseRecord, label: str, decision: Decision) -> Need:
+def _turned(
+    record: CaseRecord, label: str, decision: Decision, stands: Standing
+) -> Need:
+    """Who agreed and has lost the right to is shown so, until it has been used."""
+    counts = decision.member_id is not None and stands.counts(decision.member_id)
+    lost = record.request.state == Request.State.APPROVED and not counts
+    waived = "as the tenant’s only person" if decision.waived_solo else ""
     return Need(
         label=label,
         turned_by=record.name(decision.member_id),
         turned_at=decision.created_at,
-        note="as the tenant’s only person" if decision.waived_solo else "",
+        note="may no longer decide this: it will be refused" if lost else waived,
         said=decision.reason,
+        lost=lost,
     )
 
 

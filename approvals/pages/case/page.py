@@ -92,9 +92,7 @@ def case_view(
     )
 
 
-def place_of(
-    index: Index, slug: str, selection: Selection, record: CaseRecord
-) -> Place:
+def place_of(index: Index, selection: Selection, record: CaseRecord) -> Place:
     """Nothing for a case that the list does not hold (any more)."""
     ids = [entry.id for entry in index.of(selection)]
     if selection.view == "decided" or record.request.id not in ids:
@@ -104,7 +102,7 @@ def place_of(
     def beside(position: int) -> str:
         if not 0 <= position < len(ids):
             return ""
-        return address("case", slug, ids[position], query=selection.query)
+        return address("case", record.slug, ids[position], query=selection.query)
 
     return Place(
         words=f"{at + 1} of {len(ids)}",

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from approvals.models import Decision, Request
+from approvals.services.queues import take_right
 from kernel.canonical import APPROVAL_DOMAIN
 from sessions.contract import Claim
 from sessions.models import Run
@@ -104,6 +105,28 @@ def test_needs_say_whose_key_turned_and_whose_is_waited_for(stage: Stage) -> Non
     assert waiting.yours
     assert "Alice answers for the agent and cannot turn a key." in waiting.note
     assert (case.keys.turned, case.keys.needed) == (1, 2)
+
+
+def test_a_key_whose_holder_lost_the_right_is_shown_so(stage: Stage) -> None:
+    request, alice = stage.ask(), stage.house.alice
+    stage.answer(request)
+    turned = reader(stage, alice).case(request.id).needs
+    assert [(one.turned_by, one.lost) for one in turned] == [("Bob", False)]
+    take_right(
+        tenant_id=stage.tenant_id,
+        by=alice.id,
+        queue_id=stage.queue.id,
+        right="decide",
+        group_id=stage.house.reviewers.id,
+    )
+    lost = reader(stage, alice).case(request.id).needs
+    assert [(one.turned_by, one.lost) for one in lost] == [("Bob", True)]
+
+
+def test_nobody_is_waited_for_once_it_is_rejected(stage: Stage) -> None:
+    request = stage.ask()
+    stage.answer(request, verdict=V.REJECT, reason="No.")
+    assert reader(stage).case(request.id).needs == ()
 
 
 def test_facts_stand_with_their_provenance(stage: Stage) -> None:
@@ -263,8 +286,6 @@ def test_who_owns_the_agent_is_told_why_they_cannot_approve(stage: Stage) -> Non
 
 
 def test_each_right_of_the_viewer_shows(stage: Stage) -> None:
-    from approvals.services.queues import take_right
-
     def lose(right: str) -> None:
         take_right(
             tenant_id=stage.tenant_id,
