@@ -123,7 +123,8 @@ class Shift:
     def work(self) -> int:
         """Print a JSON line for each invoice that ended; returns the exit code."""
         lines: list[Json] = []
-        while not self.once or not self.started or len(lines) < len(self.started):
+        self._take_up()
+        while not self.once or len(lines) < len(self.started):
             self._take_up()
             try:
                 lines.append(self.ended.get(timeout=LOOK_AGAIN))

@@ -13,8 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 
-_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
-_UNIQUE = re.compile(r"[0-9a-f]{32}")
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32}")
 
 
 class When(StrEnum):
@@ -35,9 +34,8 @@ class Exchange:
         self.number = number
         self.is_write = method == "POST"
         self.kind = path.rsplit("/", 1)[-1]
-        # Keys of one process alone tell nothing about which step this is.
-        step = "" if _UNIQUE.fullmatch(key) else _ID.sub("", key)
-        self.name = f"{method} {_ID.sub('*', path)} {step}".strip()
+        # Without what differs from process to process: the same step, the same name.
+        self.name = f"{method} {_ID.sub('*', path)} {_ID.sub('*', key)}"
 
 
 class Front(ThreadingHTTPServer):
