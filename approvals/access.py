@@ -97,6 +97,11 @@ def eligibility(
     }
 
 
+def eligible_people(eligible: Eligible, queue: Queue) -> frozenset[UUID]:
+    """Who could answer for such a rule on the queue, whoever asks."""
+    return _eligible(eligible, queue.tenant_id, queue.id)
+
+
 def _eligible(eligible: Eligible, tenant_id: UUID, queue_id: UUID) -> frozenset[UUID]:
     people = holders(
         tenant_id=tenant_id, queue_id=queue_id, permission=eligible.permission

@@ -1,11 +1,16 @@
 """What the policies in force say about an action, on live facts."""
 
 from typing import Any
+from uuid import UUID
 
+from approvals.access import owners_since
 from approvals.policy import ActionSubject, Obligation, evaluate
+from approvals.policy.evaluate import Statement
+from approvals.policy.obligation import Verdict
 from approvals.queries import fact_values, statements
+from kernel.clock import database_now
 from sessions.models import Run, Session
-from tenants.models import Agent, ApiKey
+from tenants.models import Agent, ApiKey, Tenant
 
 
 def judge_action(
@@ -19,9 +24,15 @@ def judge_action(
     session: Session,
     run: Run,
 ) -> Obligation:
-    """The obligation that all matching policies give now."""
+    """The obligation that all matching policies give now.
+
+    A policy lets nothing through for its own author's agents: that would be to
+    approve one's own request, in advance.
+    """
+    side = _askers(key, agent)
+    said = [one for one in statements() if not _serves_itself(one, side)]
     return evaluate(
-        statements(),
+        said,
         ActionSubject(
             tool=tool,
             arguments=arguments,
@@ -33,3 +44,15 @@ def judge_action(
             facts=fact_values(run.id),
         ),
     )
+
+
+def _askers(key: ApiKey, agent: Agent) -> frozenset[UUID]:
+    """Who answers for the agent and made its key; nobody, where one person is all."""
+    if Tenant.objects.filter(id=agent.tenant_id, solo=True).exists():
+        return frozenset()
+    owners = owners_since(agent.id, database_now())
+    return owners | ({key.created_by_id} if key.created_by_id else frozenset())
+
+
+def _serves_itself(policy: Statement, side: frozenset[UUID]) -> bool:
+    return policy.verdict is Verdict.ALLOW and policy.author in side

@@ -45,8 +45,14 @@ RUN_NOT_RUNNING = declare(
 EFFECT_IN_FLIGHT = declare(
     "effect_in_flight", status=409, title="What an action came to is not known yet"
 )
+RESOLUTION_UNKNOWN = declare(
+    "resolution_unknown", status=422, title="An outcome is confirmed, failed or absent"
+)
 TOO_LATE = declare("too_late", status=409, title="Too late: executed")
 NOT_APPROVED = declare("not_approved", status=409, title="This is not approved")
+PAUSE_UNDECIDED = declare(
+    "pause_undecided", status=409, title="Other questions of the pause are still open"
+)
 NOT_REVISABLE = declare(
     "not_revisable", status=409, title="Nobody asked for changes to this"
 )

@@ -31,7 +31,13 @@ def statements() -> list[Statement]:
     """Every policy in force, in a stable order."""
     rows = PolicyRevision.objects.filter(number=F("policy__current"))
     return [
-        Statement(row.policy_id, row.number, bytes(row.digest).hex(), row.definition)
+        Statement(
+            row.policy_id,
+            row.number,
+            bytes(row.digest).hex(),
+            row.definition,
+            None if row.cosigned_by_id else row.author_id,
+        )
         for row in rows.order_by("policy_id")
     ]
 

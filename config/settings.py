@@ -301,6 +301,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 
 # -- Outbound -------------------------------------------------------------------------
 
+BODY_LIMIT = env.number("KEYTURN_BODY_LIMIT", 1024 * 1024)
 ALLOW_PRIVATE = env.items("KEYTURN_ALLOW_PRIVATE")
 
 # -- Logging --------------------------------------------------------------------------

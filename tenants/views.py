@@ -1,6 +1,7 @@
 """The pages before a tenant: the first run, and the choice of a tenant."""
 
-from django.contrib.auth import login
+from allauth.account.adapter import get_adapter
+from allauth.account.internal.flows.login import record_authentication
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from kernel.problems import Problem
 from tenants.access import Membership, any_tenant, memberships
 from tenants.forms import FirstRunForm
+from tenants.models import User
 from tenants.services import FirstRun, first_run
 from tenants.services.tenancy import NOT_FIRST
 
@@ -55,8 +57,15 @@ def _begin(request: HttpRequest, form: FirstRunForm) -> HttpResponse:
             raise Http404 from None
         form.add_error(None, problem.title)
         return render(request, "first_run.html", {"form": form, "action": request.path})
-    login(request, begun.user, backend=BACKEND)
+    _sign_in(request, begun.user)
     return render(request, "first_run.html", _key_shown_once(begun))
+
+
+def _sign_in(request: HttpRequest, user: User) -> None:
+    """As the sign-in page does it: recorded, with the time and the method."""
+    user.backend = BACKEND
+    get_adapter(request).login(request, user)
+    record_authentication(request, user, method="password")
 
 
 def _key_shown_once(begun: FirstRun) -> dict[str, str]:

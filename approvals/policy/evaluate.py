@@ -55,6 +55,7 @@ class Statement:
     revision: int
     digest: str
     definition: dict[str, Any]
+    author: UUID | None = None  # None: nobody alone, since another person cosigned it
 
     @property
     def verdict(self) -> Verdict:

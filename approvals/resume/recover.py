@@ -11,8 +11,9 @@ from typing import Final
 from uuid import UUID
 
 from approvals.checks import check_recovery
-from approvals.envelope import MOST_BYTES
+from approvals.envelope import MOST_BYTES, Envelope
 from approvals.models import Pause, Request
+from approvals.queries import current_revision
 from approvals.resume.job import Claimed, finish, hold, retry, wait
 from approvals.resume.send import Sending, send_and_settle
 from approvals.services.closing import close_step, go_on
@@ -179,8 +180,16 @@ def _still_allowed(request: Request, effect: Effect) -> bool:
     return (
         Tenant.objects.filter(id=request.tenant_id, state="active").exists()
         and Agent.objects.filter(id=request.agent_id, enabled=True).exists()
-        and Tool.objects.filter(id=effect.tool_id, enabled=True).exists()
+        and Tool.objects.filter(
+            id=effect.tool_id, enabled=True, digest=_approved_tool(request)
+        ).exists()
     )
+
+
+def _approved_tool(request: Request) -> bytes:
+    """The digest of the tool as it was when people agreed to use it."""
+    envelope = Envelope(bytes(current_revision(request).envelope))
+    return bytes.fromhex(envelope.record["tool"]["digest"])
 
 
 def _conclude(verb: Verb, claimed: Claimed, run: Run, effect: Effect) -> str:

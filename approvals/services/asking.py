@@ -27,7 +27,9 @@ from checkpoints.tools import check_arguments as check_schema_of
 from kernel.canonical import canonical_bytes
 from kernel.ids import new_id
 from kernel.secrets import find_secret
+from kernel.strict_json import Json
 from sessions.models import Run, Session
+from sessions.redaction import redacted
 from tenants.models import ApiKey
 from tenants.verbs import Verb
 
@@ -104,6 +106,8 @@ def _check(tool: Tool, ask: Ask, place: str) -> None:
     if not tool.enabled:
         raise TOOL_DISABLED(f"{tool.name} is switched off.", f"{place}/tool")
     check_arguments(tool, dict(ask.arguments), pointer=f"{place}/arguments")
+    refuse_secret(ask.target, f"{place}/target")
+    refuse_secret(list(ask.preconditions), f"{place}/preconditions")
 
 
 def check_arguments(tool: Tool, arguments: dict[str, Any], *, pointer: str) -> None:
@@ -114,12 +118,23 @@ def check_arguments(tool: Tool, arguments: dict[str, Any], *, pointer: str) -> N
             f"{size} bytes; at most {MOST_ARGUMENT_BYTES}.", pointer
         )
     check_schema_of(tool, arguments, pointer=pointer)
-    found = find_secret(arguments)
+    refuse_secret(arguments, pointer)
+
+
+def refuse_secret(value: Json, pointer: str) -> None:
+    """Nothing that is sealed and shown may hold a credential."""
+    found = find_secret(value)
     if found is not None:
         raise SECRET_IN_ARGUMENTS(
-            "This looks like a credential. Name it as secret://… instead.",
+            "This looks like a credential. Its place is in the tool, not in here.",
             pointer + found.pointer,
         )
+
+
+def without_secrets(text: str) -> str:
+    """An agent's own words are kept, except for credentials in them."""
+    clean, _ = redacted(text)
+    return str(clean)
 
 
 def _refuse_repeated(run: Run, ask: Ask, place: str) -> None:
@@ -156,6 +171,15 @@ def _shorten(obligation: Obligation, ask: Ask) -> Obligation:
     )
 
 
+def as_short_as(before: Obligation, obligation: Obligation) -> Obligation:
+    """A later revision never gives more time than the first: it may be the agent's."""
+    return replace(
+        obligation,
+        decide_within=min(obligation.decide_within, before.decide_within),
+        use_within=min(obligation.use_within, before.use_within),
+    )
+
+
 def _create(
     scene: Scene, tool: Tool, ask: Ask, risk: str, obligation: Obligation
 ) -> Request:
@@ -173,7 +197,7 @@ def _create(
         revision=0,
         risk=risk,
         title=title_of(tool.definition, tool.name, dict(ask.arguments)),
-        explanation=ask.explanation,
+        explanation=without_secrets(ask.explanation),
         allowed=list(ask.allowed),
         response_schema=ask.response_schema,
     )

@@ -11,6 +11,7 @@ from approvals.services.asking import (
     Scene,
     add_revision,
     apply_verdict,
+    as_short_as,
     check_arguments,
     judge,
     riskier,
@@ -77,7 +78,8 @@ def revise_in(
     """The next revision under the policies in force now, and what they decide."""
     action = before.action.with_arguments(arguments)
     risk = riskier(tool.risk, request.risk)
-    obligation = judge(scene, tool, arguments, action.target, risk)
+    owed = judge(scene, tool, arguments, action.target, risk)
+    obligation = as_short_as(before.obligation, owed)
     revision = add_revision(
         verb, scene, request, tool, action, obligation, author=author, reason=reason
     )

@@ -82,14 +82,20 @@ def owe_when_ready(verb: Verb, pause_id: UUID, now: datetime) -> None:
     With `all`, nothing runs until every request of the pause is decided; so that
     whichever decision comes last owes the jobs of all.
     """
-    pause = Pause.objects.get(id=pause_id)
-    requests = list(Request.objects.filter(pause_id=pause_id).order_by("id"))
-    undecided = any(one.state in UNDECIDED for one in requests)
-    if undecided and pause.resume_when == Pause.Until.ALL:
+    if waits_for_others(pause_id):
         return
-    for one in requests:
+    for one in Request.objects.filter(pause_id=pause_id).order_by("id"):
         if one.state not in UNDECIDED:
             _owe(verb, one, now)
+
+
+def waits_for_others(pause_id: UUID) -> bool:
+    """Whether the pause lets nothing run yet, because some of it is undecided."""
+    waits = Pause.objects.filter(id=pause_id, resume_when=Pause.Until.ALL)
+    return (
+        waits.exists()
+        and Request.objects.filter(pause_id=pause_id, state__in=UNDECIDED).exists()
+    )
 
 
 def _owe(verb: Verb, request: Request, now: datetime) -> None:

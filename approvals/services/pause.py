@@ -85,7 +85,7 @@ def stop_and_ask(
     """
     if run.state != Run.State.RUNNING:
         raise RUN_NOT_RUNNING(f"The run is {run.state}.")
-    open_default_queue(verb)
+    open_default_queue(verb, principal.actor)
     for name in unknown_tools(verb.tenant_id, {ask.tool for ask in asks}):
         tool_to_use(verb, principal, name=name)
     scene = _scene(verb, principal, run, position, resume_when)

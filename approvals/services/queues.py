@@ -8,7 +8,7 @@ from guardian.shortcuts import assign_perm, remove_perm
 from approvals.models import Queue
 from audit.append import Actor
 from kernel.problems import NOT_FOUND, declare
-from tenants.checks import Acting, Operator, permitted
+from tenants.checks import Acting, permitted
 from tenants.models import Group, Member
 from tenants.services.change import change, own
 from tenants.services.tenancy import REVIEWERS
@@ -49,14 +49,13 @@ def has_default_queue() -> bool:
     return Queue.objects.filter(default=True).exists()
 
 
-def open_default_queue(verb: Verb) -> None:
+def open_default_queue(verb: Verb, actor: Actor) -> None:
     """A tenant's first request needs somewhere to be seen: by its reviewers.
 
     A step in a verb that has closed the gate.
     """
     if has_default_queue():
         return
-    actor = permitted(verb.tenant_id, Operator.CONSOLE)
     queue = _create(verb, actor, slug="requests", name="Requests", default=True)
     reviewers = Group.objects.filter(name=REVIEWERS).first()
     for right in RIGHTS if reviewers else ():

@@ -7,9 +7,10 @@ from uuid import UUID
 from approvals.checks import check_recovery
 from approvals.envelope import Envelope
 from approvals.models import Grant, Request, VerificationReport
-from approvals.problems import NOT_APPROVED, REFUSED, WRONG_MODE
+from approvals.problems import NOT_APPROVED, PAUSE_UNDECIDED, REFUSED, WRONG_MODE
 from approvals.queries import current_revision
 from approvals.services.consume import Declined, Started, consume
+from approvals.services.granting import waits_for_others
 from approvals.services.revise import lock_own
 from checkpoints.models import Attempt, Effect, Tool
 from kernel.outcome import Refused
@@ -28,8 +29,8 @@ def redeem(
 ) -> Started:
     """Verify and consume, for the run's one writer.
 
-    Raises `not_found`, `stale_writer`, `tool_is_managed`, `not_approved`, and a
-    refusal's own code (409) with its class and report.
+    Raises `not_found`, `stale_writer`, `tool_is_managed`, `not_approved`,
+    `pause_undecided`, and a refusal's own code (409) with its class and report.
     """
 
     def work(verb: Verb) -> Started | Problem:
@@ -53,6 +54,8 @@ def _redeem(
         return _handed_over(request)
     if request.state != Request.State.APPROVED:
         raise NOT_APPROVED(f"The request is {request.state}.", state=request.state)
+    if waits_for_others(request.pause_id):
+        raise PAUSE_UNDECIDED("Wait: the run asked for all its answers first.")
     outcome = consume(
         verb, request, run, door="redeem", actor=principal.actor, within=ACT_WITHIN
     )

@@ -11,6 +11,7 @@ from approvals.services.asking import (
     Scene,
     add_revision,
     apply_verdict,
+    as_short_as,
     judge,
     riskier,
 )
@@ -110,7 +111,8 @@ def _owed_now(scene: Scene, matter: Matter, refused: Refused) -> Obligation:
     was refused for a fact: asked again at once, it would be refused for ever."""
     action = matter.envelope.action
     risk = riskier(matter.tool.risk, matter.request.risk)
-    owed = judge(scene, matter.tool, action.arguments, action.target, risk)
+    said = judge(scene, matter.tool, action.arguments, action.target, risk)
+    owed = as_short_as(matter.envelope.obligation, said)
     if owed.verdict is Verdict.ALLOW and refused.code in OF_FACTS:
         rules = owed.rules or (Rule(),)
         return replace(owed, verdict=Verdict.REQUIRE_REVIEW, rules=rules)

@@ -4,8 +4,13 @@ from uuid import UUID
 
 from approvals.access import may, visible_queues
 from approvals.models import Request
-from approvals.problems import EVIDENCE_NEEDED, NO_RIGHT, NOT_FOUND
-from approvals.services.closing import close_step
+from approvals.problems import (
+    EVIDENCE_NEEDED,
+    NO_RIGHT,
+    NOT_FOUND,
+    RESOLUTION_UNKNOWN,
+)
+from approvals.services.closing import ENDED, close_step
 from approvals.services.granting import end_jobs
 from approvals.services.scene import lock_scene_of
 from checkpoints.effects import lock_effect, settle_effect
@@ -28,9 +33,11 @@ def resolve_effect(
 ) -> Effect:
     """Record `confirmed`, `failed` or `absent`, and what proves it; the run goes on.
 
-    Raises `not_found`, `not_permitted`, `evidence_needed`, `outcome_conflict` when it
+    Raises `resolution_unknown`, `not_found`, `not_permitted`, `evidence_needed`, `outcome_conflict` when it
     is known already, and `not_proved` while an absence may still be under way.
     """
+    if outcome not in ENDED:
+        raise RESOLUTION_UNKNOWN(None, "/outcome")
     if not evidence.strip():
         raise EVIDENCE_NEEDED("Say how you know; the auditor reads it.", "/evidence")
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from approvals.envelope import Envelope
 from approvals.models import Grant, Request
-from approvals.problems import NOT_FOUND, NOT_REVISABLE, TOO_LATE
+from approvals.problems import NOT_FOUND, NOT_PENDING, NOT_REVISABLE, TOO_LATE
 from approvals.queries import current_revision, live_grant
 from approvals.services.asking import check_arguments
 from approvals.services.editing import revise_in
@@ -74,14 +74,17 @@ def _revise(
 def withdraw(
     principal: Principal, *, request_id: UUID, reason: str, once: Once | None = None
 ) -> Request:
-    """The agent no longer wants it. Raises `too_late` once it was executed."""
+    """The agent no longer wants it.
+
+    Raises `too_late` once it was executed, `already_decided` when it ended otherwise.
+    """
 
     def work(verb: Verb) -> Request | Problem:
         request = lock_own(principal, request_id)
         if request.state == Request.State.CANCELLED:
             return request
         if request.state not in OPEN | {Request.State.APPROVED}:
-            return TOO_LATE(f"The request is {request.state}.")
+            return _not_open(request)
         _end_live_grant(verb, principal, request, reason)
         end_request(
             verb,
@@ -94,6 +97,12 @@ def withdraw(
         return request
 
     return _raised(perform(principal.tenant_id, work, once=once))
+
+
+def _not_open(request: Request) -> Problem:
+    if request.state == Request.State.CONSUMED:
+        return TOO_LATE("It was executed before it was taken back.")
+    return NOT_PENDING(f"The request is {request.state}.", state=request.state)
 
 
 def _end_live_grant(

@@ -101,7 +101,9 @@ class CorrectionServer(ThreadingHTTPServer):
         """Carry out one call, or fail it as planned."""
         key, fence = _key(headers), _fence(headers)
         invoice_id = body.get("invoice_id", "")
-        if not isinstance(invoice_id, str) or not (invoice_id or kind not in ABOUT_INVOICES):
+        if not isinstance(invoice_id, str) or not (
+            invoice_id or kind not in ABOUT_INVOICES
+        ):
             raise refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "invoice_id")
         with self.calls:
             self.ledger.note_arrival(key)

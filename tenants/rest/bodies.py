@@ -57,7 +57,7 @@ class JSONNegotiation(DefaultContentNegotiation):
 def body_limit(view: Any) -> int:
     """How many bytes of a body the view takes."""
     own: int | None = getattr(view, "body_limit", None)
-    default: int = getattr(settings, "KEYTURN_BODY_LIMIT", MEBIBYTE)
+    default: int = settings.BODY_LIMIT
     return own or default
 
 

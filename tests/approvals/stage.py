@@ -22,6 +22,7 @@ from kernel.scope import tenant_transaction
 from sessions.models import Run
 from sessions.services.runs import start_run
 from sessions.services.sessions import open_session
+from tenants.checks import Operator
 from tests.factories import House, Somebody, fresh_house, fresh_member
 
 SCHEMA = {
@@ -109,6 +110,15 @@ class Stage:
         """The row as it is now."""
         with tenant_transaction(self.tenant_id):
             return type(row).objects.get(pk=row.pk)  # type: ignore[attr-defined,no-any-return]
+
+    def let_through(self, name: str, **definition: Any) -> None:
+        """An allow that serves nobody's own agents: the installation's operator's."""
+        publish_policy(
+            tenant_id=self.tenant_id,
+            by=Operator.CONSOLE,
+            name=name,
+            definition={"verdict": "allow", **definition},
+        )
 
     def policy(self, name: str = "review", **definition: Any) -> None:
         """Put a policy in force; by the owner, so that she never counts."""

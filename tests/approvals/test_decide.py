@@ -3,20 +3,32 @@
 import threading
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connections
 
-from approvals.models import Decision, Grant, Request, ResumeJob
+from approvals.envelope import Envelope
+from approvals.models import (
+    Decision,
+    Grant,
+    Policy,
+    Request,
+    ResumeJob,
+    Revision,
+)
 from approvals.services.case import Answer
 from approvals.services.decide import decide
+from approvals.services.policies import cosign_policy
 from approvals.services.revise import revise, withdraw
 from approvals.services.revoke import revoke
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
 from sessions.hooks import hooks
 from sessions.services.runs import cancel_run
+from tenants.models import Role
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
+from tests.factories import fresh_member
 
 V = Decision.Verdict
 
@@ -211,7 +223,7 @@ def test_only_offered_answers_are_taken(stage: Stage) -> None:
 
 
 def test_policy_can_refuse_or_let_through_at_once(stage: Stage) -> None:
-    stage.policy("small", verdict="allow", selector="arguments.amount == '1.00'")
+    stage.let_through("small", selector="arguments.amount == '1.00'")
     stage.policy("never", verdict="deny", selector="arguments.payee == 'Mallory'")
     small = stage.ask(arguments={**ARGUMENTS, "amount": "1.00"})
     never = stage.ask(arguments={**ARGUMENTS, "payee": "Mallory"})
@@ -255,7 +267,7 @@ def test_jobs_wait_for_every_question_of_the_pause(stage: Stage) -> None:
 def test_what_policy_lets_through_waits_for_the_rest_of_the_pause(
     stage: Stage,
 ) -> None:
-    stage.policy("small", verdict="allow", selector="arguments.amount == '1.00'")
+    stage.let_through("small", selector="arguments.amount == '1.00'")
     let_through, asked = stage.ask_all(
         [{"arguments": {**ARGUMENTS, "amount": "1.00"}}, {}]
     )
@@ -320,3 +332,70 @@ def test_a_policy_may_ask_for_a_fresh_sign_in(
     decision = in_database(stage, request)[0][0]
     at = decision.authentication["at"]
     assert decision.created_at.timestamp() - at == pytest.approx(ago, abs=5)
+
+
+def test_a_policys_author_lets_nothing_of_their_own_agents_through(
+    stage: Stage,
+) -> None:
+    """An allow by Alice, who answers for the agent, is a key in her own hand."""
+    stage.policy("mine", verdict="allow")
+    assert stage.ask().state == Request.State.PENDING
+    other = fresh_member(stage.house.alice, "Ada", role=Role.ADMIN)
+    with refused("policy.own_signature"):
+        cosign_policy(tenant_id=stage.tenant_id, by=stage.house.alice.id, name="mine")
+    cosign_policy(tenant_id=stage.tenant_id, by=other.id, name="mine")
+    assert stage.ask().state == Request.State.APPROVED
+
+
+@pytest.mark.parametrize(
+    ("definition", "pointer"),
+    [
+        ({"rules": [{"approvals": 9}]}, "/rules/0"),
+        ({"rules": [{"eligible": {"members": [str(UUID(int=7))]}}]}, "/rules/0"),
+        ({"queue": "nowhere"}, "/queue"),
+    ],
+)
+def test_a_policy_that_nobody_can_satisfy_is_refused(
+    stage: Stage, definition: dict[str, Any], pointer: str
+) -> None:
+    with refused("policy.invalid") as problem:
+        stage.policy(**definition)
+    assert problem.value.pointer == pointer
+    with tenant_transaction(stage.tenant_id):
+        assert not Policy.objects.exists()
+
+
+def test_a_later_revision_has_no_more_time_than_the_agent_asked_for(
+    stage: Stage,
+) -> None:
+    request = stage.ask(use_within=60, decide_within=600)
+    stage.answer(request, verdict=V.REQUEST_CHANGES, reason="Less.")
+    revise(
+        stage.house.robot.principal,
+        request_id=request.id,
+        arguments={**ARGUMENTS, "amount": "2.00"},
+    )
+    with tenant_transaction(stage.tenant_id):
+        revision = Revision.objects.get(request=request, number=2)
+    owed = Envelope(bytes(revision.envelope)).obligation
+    assert (owed.use_within, owed.decide_within) == (60, 600)
+
+
+def test_a_credential_in_the_target_is_refused_and_in_words_is_cut(
+    stage: Stage,
+) -> None:
+    secret = "AKIA" + "ABCDEFGH" * 2
+    with refused("secret_in_arguments") as problem:
+        stage.ask(target={"url": secret})
+    assert problem.value.pointer == "/requests/0/target/url"
+    request = stage.ask(explanation=f"I use {secret} for it.")
+    assert secret not in stage.fresh(request).explanation
+
+
+def test_what_ended_otherwise_cannot_be_withdrawn(stage: Stage) -> None:
+    request = stage.ask()
+    stage.answer(request, verdict=V.REJECT, reason="No.")
+    with refused("already_decided"):
+        withdraw(
+            stage.house.robot.principal, request_id=request.id, reason="Never mind."
+        )

@@ -20,6 +20,7 @@ from approvals.services.redeem import redeem
 from approvals.services.report import report_effect
 from approvals.services.resolve import resolve_effect
 from checkpoints.models import Attempt, Checkpoint, Effect
+from checkpoints.services.tools import change_tool
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
 from sessions.models import Run
@@ -381,3 +382,45 @@ def test_a_reopened_question_tells_why_and_acts_once_agreed_again(
     with tenant_transaction(stage.tenant_id):
         doors = VerificationReport.objects.order_by("created_at")
         assert [one.passed for one in doors] == [False, True]
+
+
+def test_nothing_is_redeemed_before_the_whole_pause_is_decided() -> None:
+    stage = fresh_stage()
+    run, who = stage.run(), stage.house.robot.principal
+    other = {**ARGUMENTS, "amount": "2.00"}
+    first, second = stage.ask_all([{}, {"arguments": other}], run)
+    stage.answer(first)
+    with pytest.raises(Problem, match="pause_undecided"):
+        redeem(who, request_id=first.id, fence=run.fence)
+    stage.answer(second, verdict=V.REJECT, reason="No.")
+    assert redeem(who, request_id=first.id, fence=run.fence).attempt.number == 1
+
+
+def test_no_further_attempt_under_another_definition(tool_server: ToolServer) -> None:
+    """Nothing is known to have happened, and where it would go now was not agreed."""
+    stage, run, request = managed(tool_server)
+    tool_server.current.behaviour = "error"
+    assert work_all(stage, request) == ["unknown"]
+    change_tool(
+        tenant_id=stage.tenant_id,
+        by=stage.house.alice.id,
+        tool_id=stage.tool.id,
+        mode="managed",
+        risk="high",
+        definition={**stage.tool.definition, "timeout": 9},
+    )
+    make_due(stage, request)
+    assert work_all(stage, request) == ["absent"]
+    assert tool_server.calls() == 1
+    assert stage.fresh(run).state == Run.State.RUNNING
+
+
+def test_a_person_records_only_how_it_ended(tool_server: ToolServer) -> None:
+    stage, _, request = managed(tool_server)
+    with pytest.raises(Problem, match="resolution_unknown"):
+        resolve_effect(
+            stage.bob.person,
+            effect_id=request.id,
+            outcome="needs_attention",
+            evidence="?",
+        )
