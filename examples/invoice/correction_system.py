@@ -49,6 +49,7 @@ from examples.invoice.planned_failures import InvalidPlan, Mode, Plan, PlannedFa
 log = logging.getLogger("corrections")
 
 MAX_BODY = 1024 * 1024
+MOST_DISCARDED = 16 * MAX_BODY
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER with no time: close sends a reset
 
@@ -200,18 +201,28 @@ class Handler(BaseHTTPRequestHandler):
         raise refusal(HTTPStatus.NOT_FOUND, "not_found", "no such address")
 
     def _body(self) -> dict[str, Any]:
-        length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > MAX_BODY:
+        length = self._length()
+        if length > MAX_BODY:
+            # Who closes on a caller that is still sending takes the answer with it.
+            self.rfile.read(min(length, MOST_DISCARDED))
             self.close_connection = True
             status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
             raise refusal(status, "too_large", f"at most {MAX_BODY} bytes")
         try:
-            body = json.loads(self.rfile.read(int(length)))
+            body = json.loads(self.rfile.read(length))
         except (ValueError, RecursionError) as error:
             raise refusal(HTTPStatus.BAD_REQUEST, "not_json", str(error)) from error
         if not isinstance(body, dict):
             raise refusal(HTTPStatus.BAD_REQUEST, "not_json", "an object is expected")
         return body
+
+    def _length(self) -> int:
+        stated = self.headers.get("Content-Length", "")
+        if not re.fullmatch(r"[0-9]{1,12}", stated):
+            self.close_connection = True
+            detail = "a Content-Length is required"
+            raise refusal(HTTPStatus.LENGTH_REQUIRED, "length_required", detail)
+        return int(stated)
 
     def _answer(self, handle: Callable[[], Answer]) -> None:
         try:
@@ -228,6 +239,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(answer.status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(payload)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(payload)
 

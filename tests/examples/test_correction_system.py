@@ -5,6 +5,7 @@ A real process on a real port each time.
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,14 @@ def test_a_call_that_makes_no_sense_is_refused(
         assert client.post("/nowhere", json={}).status_code == 404
         assert client.get("/healthz").is_success
     assert corrections.statistics()["total"] == 0
+
+
+def test_a_call_must_say_how_long_it_is(corrections: CorrectionProcess) -> None:
+    connection = HTTPConnection("127.0.0.1", corrections.port, timeout=10)
+    connection.putrequest("POST", "/corrections")
+    connection.endheaders()
+    assert connection.getresponse().status == 411
+    connection.close()
 
 
 @pytest.mark.parametrize(
