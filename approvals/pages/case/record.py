@@ -37,9 +37,10 @@ MOST_REPORTS: Final = 20
 class CaseRecord:
     """One request as it stands, and the person who looks at it.
 
-    `asking_side` says of each person on it why they cannot turn a key. `envelope` is the sealed record of the current revision and the only source of the
-    action. `before` is the one of the revision before. `rights` are the viewer's on
-    the request's queue. `standing` is None when the sealed record cannot be read.
+    `envelope` is the sealed record of the current revision and the only source of the
+    action; `before` is the one of the revision before. `rights` are the viewer's on the
+    request's queue. `standing` is None when the sealed record cannot be read.
+    `asking_side` says of each person on it why they cannot turn a key.
     """
 
     viewer: Viewer
