@@ -1,0 +1,176 @@
+"""Who may count, and what is owed: worked out from rows, without asking the product."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import permutations
+from typing import Any, Final
+from uuid import UUID
+
+from tests.machine.policies import SELECTORS, Action
+from tests.machine.sight import Row, Sight, find
+
+RISKS: Final = ("low", "medium", "high", "critical")
+VERDICTS: Final = ("allow", "require_review", "deny")
+HOUR: Final = 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owed:
+    """What policies ask for: slots by whom they may be filled; None: by anybody."""
+
+    verdict: str
+    slots: tuple[frozenset[UUID] | None, ...]
+    policies: tuple[tuple[UUID, int], ...]
+    wait: int
+    use_within: int
+    reason: bool  # always demanded
+    fresh: int | None  # seconds since the sign-in
+    editor_counts: bool
+
+
+def envelope_of(revision: Row) -> dict[str, Any]:
+    """What the sealed bytes say."""
+    value = json.loads(bytes(revision.envelope))
+    assert isinstance(value, dict)
+    return value
+
+
+def pinned(envelope: Mapping[str, Any]) -> Owed:
+    """What was owed when it was asked."""
+    said = envelope["obligation"]
+    return Owed(
+        verdict=said["verdict"],
+        slots=_slots(said["rules"]),
+        policies=tuple((UUID(p["id"]), p["revision"]) for p in said["policies"]),
+        wait=said["wait"],
+        use_within=said["use_within"],
+        reason=said["reason"] == "always",
+        fresh=said["reauthentication"],
+        editor_counts=said["editor_counts"],
+    )
+
+
+def current(sight: Sight, request: Row, envelope: Mapping[str, Any]) -> Owed:
+    """What the policies in force owe for the same action."""
+    facts = {one.name: one.value for one in find(sight.facts, run_id=request.run_id)}
+    tool, arguments = envelope["tool"]["name"], envelope["arguments"]
+    action = Action(tool, arguments, risk_of(sight, request), facts)
+    force = {(one.policy, one.current) for one in sight.in_force}
+    said = [
+        one
+        for one in sight.policies
+        if (one.policy_id, one.number) in force and _matches(one.definition, action)
+    ]
+    rules = [rule for one in said for rule in one.definition.get("rules", [])]
+    verdict = max(
+        (one.definition["verdict"] for one in said),
+        key=VERDICTS.index,
+        default="require_review",
+    )
+    if verdict == "require_review" and not rules:
+        rules = [{}]
+    definitions = [one.definition for one in said]
+    stated = [d["editor_counts"] for d in definitions if "editor_counts" in d]
+    slots = _slots(rules)
+    return Owed(
+        verdict=verdict,
+        slots=slots,
+        policies=tuple((one.policy_id, one.number) for one in said),
+        wait=max((d.get("wait", 0) for d in definitions), default=0),
+        use_within=min((d.get("use_within", HOUR) for d in definitions), default=HOUR),
+        reason=any(d.get("reason") == "always" for d in definitions),
+        fresh=min(
+            (d["reauthentication"] for d in definitions if "reauthentication" in d),
+            default=None,
+        ),
+        editor_counts=all(stated)
+        if stated
+        else len(slots) == 1 and action.risk in RISKS[:2],
+    )
+
+
+def risk_of(sight: Sight, request: Row) -> str:
+    """The tool's risk as it is now, or what the agent raised it to."""
+    (tool,) = find(sight.tools, id=request.tool_id)
+    return max(tool.risk, request.risk, key=RISKS.index)
+
+
+def _matches(definition: Mapping[str, Any], action: Action) -> bool:
+    try:
+        return SELECTORS[definition.get("selector", "true")](action)
+    except KeyError:
+        return bool(definition["verdict"] != "allow")
+
+
+def _slots(rules: Sequence[Mapping[str, Any]]) -> tuple[frozenset[UUID] | None, ...]:
+    """Equal rules are one, with the larger number."""
+    most: dict[frozenset[UUID] | None, int] = {}
+    for rule in rules:
+        members = rule.get("eligible", {}).get("members") or None
+        whom = frozenset(map(UUID, members)) if members else None
+        most[whom] = max(most.get(whom, 0), rule.get("approvals", 1))
+    return tuple(whom for whom, number in most.items() for _ in range(number))
+
+
+def may_count(sight: Sight, request: Row, revision: Row, owed: Owed) -> frozenset[UUID]:
+    """Members whose approval counts now: active, with the right, not of the asking side."""
+    deciders = {
+        one.member
+        for one in find(sight.holders, queue=request.queue_id, right="decide")
+    }
+    active = {one.id for one in sight.members if one.active and one.user_active}
+    return frozenset(deciders & active) - asking_side(sight, request, revision, owed)
+
+
+def asking_side(
+    sight: Sight, request: Row, revision: Row, owed: Owed
+) -> frozenset[UUID]:
+    """Owners of the agent since it asked, whoever made its key, editor, authors."""
+    owners = {
+        one.member_id
+        for one in find(sight.owners, agent_id=request.agent_id)
+        if one.until is None or one.until >= request.created_at
+    }
+    (key,) = find(sight.keys, id=request.key_id)
+    editor = (
+        {revision.author_id}
+        if revision.author_type == "member" and not owed.editor_counts
+        else set()
+    )
+    authors = {
+        one.author_id
+        for one in sight.policies
+        if (one.policy_id, one.number) in owed.policies and one.cosigned_by_id is None
+    }
+    return frozenset((owners | {key.created_by_id} | editor | authors) - {None})
+
+
+def enough(owed: Owed, people: Iterable[UUID]) -> bool:
+    """Whether distinct people fill every slot: by trying every way to seat them."""
+    chosen = set(people)
+    return any(
+        all(
+            slot is None or one in slot
+            for one, slot in zip(order, owed.slots, strict=True)
+        )
+        for order in permutations(chosen, len(owed.slots))
+    )
+
+
+def approvals(sight: Sight, revision: Row, verdict: str = "approve") -> list[Row]:
+    """The decisions on this wording that count."""
+    return find(
+        sight.decisions, revision_id=revision.id, verdict=verdict, dismissed_at=None
+    )
+
+
+def holds(owed: Owed, sight: Sight, request: Row, revision: Row) -> bool:
+    """Whether the decisions there are satisfy what is owed, by who may count now."""
+    counted = {one.member_id for one in approvals(sight, revision)} - {None}
+    return enough(owed, counted & may_count(sight, request, revision, owed))
+
+
+def opens(request: Row, owed: Owed) -> timedelta:
+    return request.decided_at + timedelta(seconds=owed.wait)

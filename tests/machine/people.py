@@ -1,0 +1,133 @@
+"""What people do: decide, revoke, resolve; and publish, give, take, switch, change."""
+
+from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from approvals.models import Decision
+from approvals.services.case import Answer
+from approvals.services.decide import decide
+from approvals.services.resolve import resolve_effect
+from approvals.services.revoke import revoke
+from tests.machine.agents import AMOUNTS, Agents
+from tests.machine.ending import DOUBTED
+from tests.machine.machine import PICK, SELDOM, has, of
+from tests.machine.world import PEOPLE
+
+V = Decision.Verdict
+REVIEWERS: Final = ("bob", "carol", "dave")
+# Mostly those who may, and now and then somebody who must not.
+SOMEBODY: Final = st.sampled_from([*REVIEWERS, *REVIEWERS, *PEOPLE])
+
+
+class People(Agents):
+    """Reviewers, administrators, the asking side, and a stranger."""
+
+    def _answer(self, request: Any, who: str, fresh: bool, **said: Any) -> None:
+        answer = Answer(digest=bytes(self.sight.current(request).digest), **said)
+        with self.step(f"{answer.verdict} {request.state}"):
+            self.repeatable(
+                "decide",
+                lambda once: decide(
+                    self.world.person(who, fresh=fresh),
+                    request_id=request.id,
+                    answer=answer,
+                    once=once,
+                ),
+                request.id,
+                who,
+            )
+
+    @has("requests", "pending")
+    @rule(pick=PICK, who=SOMEBODY, fresh=st.booleans(), reason=st.booleans())
+    def approve(self, pick: int, who: str, fresh: bool, reason: bool) -> None:
+        request = self.choose(self.requests("pending"), pick)
+        said = "Fine." if reason else ""
+        self._answer(request, who, fresh, verdict=V.APPROVE, reason=said)
+
+    @has("requests", "pending")
+    @rule(pick=PICK)
+    def approve_together(self, pick: int) -> None:
+        """As many reviewers as it takes, one after the other."""
+        request = self.choose(self.requests("pending"), pick)
+        for who in REVIEWERS:
+            self._answer(request, who, True, verdict=V.APPROVE, reason="Fine.")
+            self.everything_holds()
+            if of(self.sight.requests, request.id).state != "pending":
+                return
+
+    @has("requests", "pending")
+    @rule()
+    def approve_everything(self) -> None:
+        for request in self.requests("pending"):
+            for who in REVIEWERS:
+                self._answer(request, who, True, verdict=V.APPROVE, reason="Fine.")
+                self.everything_holds()
+                if of(self.sight.requests, request.id).state != "pending":
+                    break
+
+    @has("requests", "pending")
+    @rule(pick=PICK, who=SOMEBODY, amount=st.sampled_from(AMOUNTS))
+    def edit(self, pick: int, who: str, amount: str) -> None:
+        request = self.choose(self.requests("pending"), pick)
+        arguments = {"payee": "Edited", "amount": amount}
+        self._answer(
+            request, who, True, verdict=V.EDIT, arguments=arguments, reason="Less."
+        )
+
+    @has("requests", "pending", "approved", "consumed")
+    @rule(
+        pick=PICK,
+        who=SOMEBODY,
+        verdict=st.sampled_from([V.REJECT, V.RESPOND, V.REQUEST_CHANGES]),
+        response=st.sampled_from(["yes", "no"]),
+    )
+    def answer(self, pick: int, who: str, verdict: Any, response: str) -> None:
+        request = self.choose(self.requests("pending", "approved", "consumed"), pick)
+        said = {"response": response} if verdict == V.RESPOND else {}
+        self._answer(request, who, True, verdict=verdict, reason="So.", **said)
+
+    @has("requests", "pending", "approved")
+    @rule(pick=PICK, who=SOMEBODY)
+    def answer_what_was_asked_before(self, pick: int, who: str) -> None:
+        """A tab that was left open."""
+        request = self.choose(self.requests("pending", "approved"), pick)
+        first = self.sight.revision(request.id, 1)
+        if request.revision == 1:
+            return
+        with self.step("approve what was asked before"):
+            answer = Answer(
+                verdict=V.APPROVE, digest=bytes(first.digest), reason="Fine."
+            )
+            decide(self.world.person(who), request_id=request.id, answer=answer)
+            self.blame(["an old wording was approved"])
+
+    @has("requests", "approved", "consumed")
+    @rule(pick=PICK, who=SOMEBODY, seldom=SELDOM)
+    def revoke(self, pick: int, who: str, seldom: bool) -> None:
+        request = self.choose(self.requests("approved", "consumed"), pick)
+        if request.state == "approved" and not seldom:
+            return
+        with self.step(f"revoke {request.state}"):
+            revoke(self.world.person(who), request_id=request.id, reason="Stop.")
+
+    @precondition(lambda self: any(one.state in DOUBTED for one in self.sight.effects))
+    @rule(pick=PICK, who=st.sampled_from(["erin", "bob", "charlie"]))
+    def resolve(self, pick: int, who: str) -> None:
+        """They look at the company's books, and tell the truth."""
+        doubted = [one for one in self.sight.effects if one.state in DOUBTED]
+        effect = self.choose(doubted, pick)
+        tools = {tool.id: tool.name for tool in self.sight.tools}
+        system = self.world.systems.get(tools[effect.tool_id])
+        if system is not None:
+            system.land()
+        happened = system is None or bool(system.done[bytes(effect.key).hex()])
+        outcome = "confirmed" if happened else "absent"
+        with self.step(f"resolve {effect.state} as {outcome}"):
+            resolve_effect(
+                self.world.person(who),
+                effect_id=effect.id,
+                outcome=outcome,
+                evidence="Seen in the books.",
+            )
