@@ -6,7 +6,7 @@ from uuid import UUID
 from approvals.access import may, visible_queues
 from approvals.models import Pause, Request
 from approvals.problems import NO_RIGHT, NOT_FOUND, REASON_NEEDED
-from approvals.services.closing import ENDED
+from approvals.services.closing import ENDED, go_on
 from approvals.services.ending_runs import close_questions
 from approvals.services.granting import owe_when_ready
 from checkpoints.models import Effect
@@ -84,7 +84,8 @@ def _go_on(verb: Verb, run: Run, person: Person, reason: str) -> None:
     release_lease(run)
     move_run(verb, run, Run.State.RESUMING, actor=person.actor, reason=reason)
     pause = Pause.objects.filter(run=run, closed_at=None).first()
-    to = Run.State.RUNNING if pause is None else Run.State.PAUSED
-    move_run(verb, run, to, actor=person.actor, reason=reason)
-    if pause is not None:
-        owe_when_ready(verb, pause.id, database_now())
+    if pause is None:
+        move_run(verb, run, Run.State.RUNNING, actor=person.actor, reason=reason)
+        return
+    owe_when_ready(verb, pause.id, database_now())
+    go_on(verb, run, pause.id)  # perhaps nothing of it is open any more

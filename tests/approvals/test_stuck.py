@@ -8,6 +8,7 @@ from approvals.models import Decision, Pause, Request, ResumeJob, Revision
 from approvals.resume.job import MOST_ATTEMPTS
 from approvals.resume.sweep import sweep
 from approvals.resume.work import work
+from approvals.services.attention import release_run
 from approvals.services.redeem import redeem
 from approvals.services.report import report_effect
 from approvals.services.resolve import resolve_effect
@@ -287,3 +288,15 @@ def test_the_time_a_policy_adds_is_waited_for_however_long() -> None:
     job = jobs_of(stage, request)[0]
     assert work(job.id) == "authority.waiting"
     assert jobs_of(stage, request)[0].state == ResumeJob.State.RETRY
+
+
+def test_a_run_that_a_person_lets_go_on_does_not_stay_paused_for_nothing() -> None:
+    stage = fresh_stage()
+    house, run = stage.house, stage.run()
+    request = stage.ask(run)
+    stage.answer(request, verdict=V.REJECT, reason="No.")
+    revoke_key(tenant_id=house.id, by=house.alice.id, key_id=house.robot.key.id)
+    work_all(stage, request)
+    assert stage.fresh(run).state == Run.State.NEEDS_ATTENTION
+    release_run(house.alice.person, run_id=run.id, reason="It has a new key.")
+    assert stage.fresh(run).state == Run.State.RUNNING

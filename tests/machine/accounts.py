@@ -99,7 +99,7 @@ def _rights(sight: Sight) -> tuple[object, ...]:
         {(one.id, one.enabled, bytes(one.digest)) for one in sight.tools},
         {(one.policy, one.current) for one in sight.in_force},
         set(sight.holders),
-        {one.state for one in sight.tenants},
+        {(one.state, one.recovering_since) for one in sight.tenants},
     )
 
 

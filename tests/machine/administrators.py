@@ -8,6 +8,7 @@ from hypothesis.stateful import precondition, rule
 
 from approvals.services.policies import publish_policy, retire_policy
 from approvals.services.queues import give_right, take_right
+from approvals.services.recovery import begin_recovery, end_recovery
 from checkpoints.services.tools import change_tool, disable_tool
 from kernel.problems import Problem
 from tenants.services import (
@@ -93,7 +94,7 @@ class Administrators(People):
             about["agent_id"] = self.world.robot.agent.id
         self.change(act, **about)
 
-    @rule(act=st.sampled_from(["agent", "tenant", "key"]), seldom=SELDOM)
+    @rule(act=st.sampled_from(["agent", "tenant", "key", "recovery"]), seldom=SELDOM)
     def switch(self, act: str, seldom: bool) -> None:
         """On again what is off, and seldom something off; a key is replaced."""
         agent = {"agent_id": self.world.robot.agent.id}
@@ -101,6 +102,11 @@ class Administrators(People):
             self.change(start_tenant)
         elif not self.sight.agents[0].enabled:
             self.change(enable_agent, **agent)
+        elif self.sight.tenants[0].recovering_since is not None:
+            self.change(end_recovery, reason="All is compared.")
+        elif seldom and act == "recovery":
+            with self.step("begin_recovery"):
+                begin_recovery(self.world.tenant_id)
         elif seldom and act == "agent":
             self.change(disable_agent, **agent)
         elif seldom and act == "tenant":

@@ -40,6 +40,8 @@ def _identity(
     )
     if tenant.state != "active":
         yield "the tenant is stopped"
+    if tenant.recovering_since is not None:
+        yield "the tenant is in recovery"
     if not agent.enabled:
         yield "the agent is disabled"
     if key.revoked_at is not None or (key.expires_at and key.expires_at <= at):

@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final
-from uuid import UUID
 
 from approvals.resume.sweep import sweep
 from approvals.resume.work import work
+from approvals.services.attention import release_run
+from approvals.services.recovery import end_recovery
 from approvals.services.resolve import resolve_effect
 from kernel.problems import Problem
 from tenants.services import enable_agent, start_tenant
@@ -19,7 +20,6 @@ ROUNDS: Final = 8
 ENDED: Final = {"completed", "failed", "cancelled"}
 OPEN: Final = {"pending", "changes_requested", "approved"}
 DOUBTED: Final = {"unknown", "needs_attention"}
-PARKING: Final = ("identity.key", "position.checkpoint", "position.schema")
 
 
 def drain(
@@ -31,6 +31,8 @@ def drain(
     with suppress(Problem):
         agent_id = world.robot.agent.id
         enable_agent(tenant_id=world.tenant_id, by=world.by, agent_id=agent_id)
+    with suppress(Problem):
+        end_recovery(tenant_id=world.tenant_id, by=world.by, reason="It ends.")
     for _ in range(ROUNDS):
         for system in world.systems.values():
             system.land()
@@ -53,10 +55,8 @@ def standing(sight: Sight) -> Iterator[str]:
             yield from _loose_ends(sight, run)
         elif run.state != "needs_attention":
             yield f"run {run.id} stays {run.state}: {_told(sight, run)}"
-        elif not _is_for_a_person(sight, run):
-            yield f"run {run.id} needs attention, and nothing tells for what:" + _told(
-                sight, run
-            )
+        elif not run.reason:
+            yield f"run {run.id} needs attention, and does not say why"
 
 
 def _told(sight: Sight, run: Row) -> str:
@@ -78,43 +78,29 @@ def _loose_ends(sight: Sight, run: Row) -> Iterator[str]:
             yield f"run {run.id} is {run.state}, and its effect {effect.state}"
 
 
-def _is_for_a_person(sight: Sight, run: Row) -> bool:
-    requests = {one.id for one in find(sight.requests, run_id=run.id)}
-    doubted = [
-        one for one in find(sight.effects, run_id=run.id) if one.state in DOUBTED
-    ]
-    jobs = [one for one in sight.jobs if one.request_id in requests]
-    return bool(doubted) or any(
-        one.state == "dead" or one.code.startswith(PARKING) for one in jobs
-    )
-
-
-def resolve_all(world: World, sight: Sight) -> list[UUID]:
-    """A person looks at each effect that nothing else could prove, and tells the truth."""
+def look_after_all(world: World, sight: Sight) -> int:
+    """A person tells the truth about each effect that nothing else could prove, and
+    lets every run go on that needed attention; how many those were."""
     tools = {tool.id: tool.name for tool in sight.tools}
-    resolved = []
     for effect in sight.effects:
-        if effect.state not in DOUBTED:
-            continue
-        system = world.systems.get(tools[effect.tool_id])
-        happened = system is None or bool(system.done[bytes(effect.key).hex()])
-        resolve_effect(
-            world.person("erin"),
-            effect_id=effect.id,
-            outcome="confirmed" if happened else "absent",
-            evidence=json.dumps({"seen": happened}),
-        )
-        resolved.append(effect.run_id)
-    return resolved
+        if effect.state in DOUBTED:
+            system = world.systems.get(tools[effect.tool_id])
+            happened = system is None or bool(system.done[bytes(effect.key).hex()])
+            resolve_effect(
+                world.person("erin"),
+                effect_id=effect.id,
+                outcome="confirmed" if happened else "absent",
+                evidence=json.dumps({"seen": happened}),
+            )
+    parked = find(sight.runs, state="needs_attention")
+    for run in parked:
+        # Unless its effect's outcome was all that it needed.
+        with suppress(Problem):
+            release_run(world.person("erin"), run_id=run.id, reason="All is known.")
+    return len(parked)
 
 
-def still_parked(sight: Sight, resolved: list[UUID]) -> Iterator[str]:
-    """What needed nothing but its effects' outcomes goes on once they are known."""
-    for run in sight.runs:
-        if run.id in resolved and run.state == "needs_attention":
-            requests = {one.id for one in find(sight.requests, run_id=run.id)}
-            jobs = [one for one in sight.jobs if one.request_id in requests]
-            if not any(
-                one.state == "dead" or one.code.startswith(PARKING) for one in jobs
-            ):
-                yield f"run {run.id} still needs attention after all was resolved"
+def parked(sight: Sight) -> Iterator[str]:
+    """After all that, nothing that still needs a person."""
+    for run in find(sight.runs, state="needs_attention"):
+        yield f"run {run.id} needs attention for ever ({run.reason}): {_told(sight, run)}"

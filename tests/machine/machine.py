@@ -156,10 +156,9 @@ class Base(RuleBasedStateMachine):
         look = self._judged
         sight = ending.drain(self.world, look, self.pass_by)
         self.blame(list(ending.standing(sight)))
-        resolved = ending.resolve_all(self.world, sight)
-        if resolved:
+        if ending.look_after_all(self.world, sight):
             sight = ending.drain(self.world, look, self.pass_by)
-            self.blame(list(ending.still_parked(sight, resolved)))
+            self.blame([*ending.standing(sight), *ending.parked(sight)])
         self.blame(accounts.unsigned(self.world.tenant_id, self.began))
         now = fingerprint(self.house.superuser, self.bystander)
         changed = [table for table in now if now[table] != self.untouched[table]]

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from approvals.models import Decision
+from approvals.services.attention import abandon_run, release_run
 from approvals.services.case import Answer
 from approvals.services.decide import decide
 from approvals.services.resolve import resolve_effect
@@ -131,3 +132,14 @@ class People(Agents):
                 outcome=outcome,
                 evidence="Seen in the books.",
             )
+
+    @has("runs", "needs_attention")
+    @rule(
+        pick=PICK,
+        act=st.sampled_from([release_run, release_run, abandon_run]),
+        who=st.sampled_from(["erin", "erin", "bob", "charlie"]),
+    )
+    def look_after(self, pick: int, act: Any, who: str) -> None:
+        run = self.choose(self.runs("needs_attention"), pick)
+        with self.step(act.__name__):
+            act(self.world.person(who), run_id=run.id, reason="I have looked.")

@@ -2,6 +2,7 @@
 
 from approvals.services.policies import retire_policy
 from approvals.services.queues import RIGHTS, give_right, take_right
+from approvals.services.recovery import end_recovery
 from checkpoints.definition import digest_of
 from checkpoints.services.tools import change_tool
 from tenants.services import (
@@ -21,6 +22,8 @@ def restore(world: World, sight: Sight) -> None:
     agent_id = world.robot.agent.id
     if sight.tenants[0].state != "active":
         start_tenant(**tenant)
+    if sight.tenants[0].recovering_since is not None:
+        end_recovery(**tenant, reason="Between episodes.")
     if not sight.agents[0].enabled:
         enable_agent(**tenant, agent_id=agent_id)
     for member in find(sight.members, active=False):
