@@ -62,9 +62,10 @@ class _Installing:
 
     def empty(self) -> Record | None:
         """The three programs of an installation, and nothing in it."""
-        self._start_three()
+        self.processes.start(programs.web(self.place.port))
         with self.steps.step("Starting the server", "The server answers"):
             self._wait_for_web()
+        self._start_workers()
         return None
 
     def with_work(self) -> Record:
@@ -76,12 +77,14 @@ class _Installing:
                 " another folder with --data-dir, or --no-seed to run what is there."
             )
         company_url = record.correction_url if record else self._new_company_url()
-        self._start_three()
+        self.processes.start(programs.web(self.place.port))
         self._start_company(company_url)
         record = record or self._fill(company_url)
         with self.steps.step("Starting server and agent", "Server and agent run"):
             self._wait_for_web()
             self._start_agent(record)
+            self._start_workers()
+            self._wait_for_agent(record)
         return record
 
     def _known(self) -> Record | None:
@@ -92,8 +95,9 @@ class _Installing:
             write_record(self.place.data_dir, record)
         return record
 
-    def _start_three(self) -> None:
-        for one in (programs.web(self.place.port), programs.worker(), programs.beat()):
+    def _start_workers(self) -> None:
+        """Last, since loading them takes what the server needs in order to answer."""
+        for one in (programs.worker(), programs.beat()):
             self.processes.start(one)
 
     def _start_company(self, url: str) -> None:
@@ -137,15 +141,21 @@ class _Installing:
         wait_until_up(f"{self.place.url}/health/ready")
 
     def _start_agent(self, record: Record) -> None:
-        """Start it and give it time to ask, so that its question is there to be found."""
-        key = record.tenant(FJORDLINE.slug).api_keys[INVOICE_AGENT]
-        agent = programs.invoice_agent(
-            record.url, record.correction_url, key, invoices=INVOICES
+        self.processes.start(
+            programs.invoice_agent(
+                record.url, record.correction_url, _key(record), invoices=INVOICES
+            )
         )
-        self.processes.start(agent)
-        api = AgentApi(record.url, key)
+
+    def _wait_for_agent(self, record: Record) -> None:
+        """Give it time to ask, so that its question is there to be found."""
+        api = AgentApi(record.url, _key(record))
         with suppress(TooLate):
             wait_for(lambda: _has_asked(api), seconds=_TO_ASK, what="the agent asks")
+
+
+def _key(record: Record) -> str:
+    return record.tenant(FJORDLINE.slug).api_keys[INVOICE_AGENT]
 
 
 def _has_asked(api: AgentApi) -> bool | None:

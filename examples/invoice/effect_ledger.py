@@ -48,6 +48,8 @@ FIRST_IDS = {
     "grants": ("ACC", 212),
     "deletions": ("DEL", 5),
     "campaigns": ("CMP", 12),
+    "keys": ("KEY", 64),
+    "labels": ("LBL", 903),
 }
 ABOUT_INVOICES = frozenset({"corrections", "holds"})
 

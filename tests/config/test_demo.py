@@ -11,6 +11,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -21,6 +22,7 @@ from config.demo.place import probe
 from config.demo.processes import Roll, is_alive
 from config.demo.record import Record, read_record, record_file
 from config.demo.reviewer import Reviewer
+from config.demo.seed.cast import ADA, AINO, MAREN
 from tests.examples.waiting import wait_until
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -173,8 +175,7 @@ def test_everybody_can_sign_in_to_what_is_theirs(demo: Demo) -> None:
 
 
 def test_a_dozen_requests_of_many_kinds_wait(demo: Demo) -> None:
-    agents = demo.record.tenant("fjordline").api_keys
-    asked = [one for name in agents for one in demo.api(name).list("approvals")]
+    asked = everything(demo)
     status = {one["tool"]: one["status"] for one in asked}
     waiting = [one for one in asked if not one["resolved"]]
     assert len(waiting) >= 12
@@ -216,6 +217,40 @@ def test_the_whole_story_on_the_demo_that_runs(demo: Demo) -> None:
         "checks": checks,
         "audit": "intact",
     }
+
+
+def test_whatever_is_approved_happens(demo: Demo) -> None:
+    """Enough people have the rights for each, and a system that answers is behind it."""
+    tenant = demo.record.tenant("fjordline")
+    asked = [
+        one["id"]
+        for one in everything(demo)
+        if one["status"] == "pending" and one["mode"] == "managed"
+    ]
+    assert len(asked) >= 9
+    for email in (MAREN, AINO, ADA):
+        with Reviewer.at(demo.record.url, tenant.slug) as browser:
+            browser.sign_in(tenant.user(email))
+            for request in asked:
+                approve_if_possible(browser, request)
+    wait_until(lambda: all(one["resolved"] for one in everything(demo, asked)))
+    ended = [one["effect"] for one in everything(demo, asked)]
+    assert {one and one["state"] for one in ended} == {"confirmed"}
+
+
+def everything(demo: Demo, only: list[str] | None = None) -> list[dict[str, Any]]:
+    agents = demo.record.tenant("fjordline").api_keys
+    asked = [one for name in agents for one in demo.api(name).list("approvals")]
+    return [one for one in asked if only is None or one["id"] in only]
+
+
+def approve_if_possible(browser: Reviewer, request: str) -> None:
+    try:
+        digest = browser.digest_on_screen(request)
+    except LookupError:
+        return  # they may not see it, or it is decided
+    answer = browser.decide(request, "approve", digest=digest, reason="Checked.")
+    assert answer.status_code in (200, 403), answer.text
 
 
 def test_a_second_demo_in_the_folder_is_refused(demo: Demo) -> None:

@@ -1,7 +1,7 @@
 """What the agents can do, as the company has registered it.
 
-Most of it is carried out by Keyturn's worker, which calls the company's systems; what
-is in `agent` mode the agent carries out itself.
+What has a `path` is carried out by Keyturn's worker, which calls the company's systems;
+the rest is the agent's own to carry out.
 """
 
 from dataclasses import dataclass, field
@@ -141,8 +141,8 @@ TOOLS: Final = (
         risk="medium",
         title="Rotate the API key of partner {partner}",
         size="1 secret",
-        description="Gives a partner a new key; the old one works for another hour."
-        " The agent does it itself.",
+        description="Gives a partner a new key; the old one works for a while longer.",
+        path="keys",
         schema=_object(
             partner=_text("Partner", 60, readOnly=True),
             grace_minutes=_whole("Old key works for, minutes", 1_440),
@@ -205,6 +205,7 @@ TOOLS: Final = (
         title="Tag {count} tickets as “{tag}”",
         size="{count} tickets",
         description="Adds a label to tickets; it can be taken off again.",
+        path="labels",
         schema=_object(
             tag=_text("Tag", 40),
             count=_whole("How many", 1_000),
@@ -312,6 +313,7 @@ def _policies(founded: Founded) -> dict[str, dict[str, Any]]:
             "selector": f"tool in {PERSONAL}",
             "verdict": "require_review",
             "queue": "customer-data",
+            "decide_within": 3 * 24 * 3600,
         },
         "deletions-need-two": {
             "summary": "What cannot be brought back needs two people.",
