@@ -34,7 +34,7 @@ environment:
 
 test: environment
 	@browser=$$(.ci/browser) || exit 1; \
-	CHROMIUM="$$browser" $(RUN) pytest -n $(JOBS) $(ARGS) \
+	CHROMIUM="$$browser" $(RUN) pytest -n $(JOBS) --dist loadgroup $(ARGS) \
 		-m "$$(test -n "$$browser" || echo "not browser and ")not long and not screenshots"
 
 test-long: environment

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ from config.demo.reviewer import Reviewer
 from config.demo.seed.cast import ADA, AINO, MAREN
 from tests.examples.waiting import wait_until
 
+# In order and on one worker: they share a demo, and the last of them end it.
+pytestmark = pytest.mark.xdist_group("demo")
+
 BASE_DIR = Path(__file__).resolve().parents[2]
 ROLES = {"owner", "admin", "reviewer", "auditor", "developer"}
 
@@ -39,6 +43,11 @@ class Demo:
 
     def start(self, *options: str) -> None:
         """Start it and wait until it says how to stop it."""
+        self.begin(*options)
+        wait_until(self._is_usable, seconds=90)
+
+    def begin(self, *options: str) -> None:
+        """Start it."""
         self.said = []
         self.process = subprocess.Popen(
             self.command("--port", "0", *options),
@@ -49,7 +58,6 @@ class Demo:
             env=clean_environment(),
         )
         threading.Thread(target=self._listen, daemon=True).start()
-        wait_until(self._is_usable, seconds=90)
 
     def run(
         self, *options: str, **environment: str
@@ -115,20 +123,33 @@ def clean_environment() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith(ours)}
 
 
-@pytest.fixture(scope="module")
-def demo() -> Iterator[Demo]:
-    """A demo that runs, filled, for all tests of this module."""
+@contextmanager
+def new_demo() -> Iterator[Demo]:
+    """A demo in a new folder, which is taken away with all that runs there."""
     place = Path(tempfile.mkdtemp(prefix="keyturn demo "))
     place.chmod(0o755)  # as root, PostgreSQL's account has to come by
     one = Demo(place / "data")
     try:
-        one.start()
         yield one
     finally:
         if one.process is not None and one.process.poll() is None:
             one.send(signal.SIGTERM)
         embedded.stop(one.data_dir)
         shutil.rmtree(place)
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[Demo]:
+    """A demo that runs, filled, for all tests of this module."""
+    with new_demo() as one:
+        one.start()
+        yield one
+
+
+@pytest.fixture
+def other_demo() -> Iterator[Demo]:
+    with new_demo() as one:
+        yield one
 
 
 def test_it_says_where_to_go_and_as_whom(demo: Demo) -> None:
@@ -188,19 +209,26 @@ def test_a_dozen_requests_of_many_kinds_wait(demo: Demo) -> None:
     ]
     references = [one["arguments"].get("reference", "") for one in waiting]
     assert any("\u202e" in reference for reference in references)
-    decided = {one["status"] for one in asked if one["resolved"]}
-    assert decided == {"consumed", "rejected"}
+
+
+def test_policy_alone_decided_two(demo: Demo) -> None:
+    def decided() -> set[str]:
+        return {one["status"] for one in everything(demo) if one["resolved"]}
+
+    wait_until(lambda: decided() == {"consumed", "rejected"})
 
 
 def test_the_agent_has_paused_before_the_correction(demo: Demo) -> None:
-    asked = demo.api("invoice-agent").list("approvals", status="pending")
-    (correction,) = (
-        one
-        for one in asked
-        if one["tool"] == "send_correction_request"
-        and one["tool_call_id"].startswith("TASK-1842")
-    )
+    api = demo.api("invoice-agent")
+
+    def corrections() -> list[dict[str, Any]]:
+        asked = api.list("approvals", status="pending")
+        return [one for one in asked if one["tool"] == "send_correction_request"]
+
+    wait_until(corrections)
+    (correction,) = corrections()
     assert correction["arguments"]["invoice_id"] == "INV-1042"
+    assert api.get(f"runs/{correction['run']}")["external_id"] == "TASK-1842"
 
 
 def test_the_whole_story_on_the_demo_that_runs(demo: Demo) -> None:
@@ -330,3 +358,36 @@ def test_leftovers_are_ended_and_strangers_are_not(tmp_path: Path) -> None:
         for process in (left, stranger):
             process.kill()
             process.communicate()
+
+
+@pytest.mark.long
+def test_without_a_seed_it_begins_in_the_browser(other_demo: Demo) -> None:
+    other_demo.start("--no-seed")
+    url = other_demo.text.split("runs at ")[1].split()[0]
+    page = httpx.get(url, follow_redirects=True, trust_env=False)
+    assert (page.status_code, page.url.path) == (200, "/start")
+    assert not record_file(other_demo.data_dir).exists()
+
+
+@pytest.mark.long
+def test_killed_while_it_fills_the_database_it_begins_anew(other_demo: Demo) -> None:
+    other_demo.begin()
+    unfinished = other_demo.data_dir / "demo" / "unfinished"
+    wait_until(unfinished.exists, seconds=90)
+    other_demo.send(signal.SIGKILL)
+    other_demo.start()
+    assert "Began anew" in other_demo.text
+    assert not unfinished.exists()
+    assert len(other_demo.record.tenants) == 2
+    assert len(everything(other_demo)) >= 12
+
+
+@pytest.mark.long
+def test_it_leaves_tenants_of_others_alone(other_demo: Demo) -> None:
+    other_demo.start()
+    record_file(other_demo.data_dir).unlink()
+    other_demo.send(signal.SIGINT)
+    again = other_demo.run("--port", "0")
+    assert again.returncode == 1
+    assert "not the demo's" in again.stderr
+    assert embedded.status(other_demo.data_dir) == {"postgres": "stopped"}
