@@ -119,6 +119,8 @@ def _lead(record: CaseRecord) -> str:
     said = tool.definition.get("description")
     if isinstance(said, str) and said:
         return said
+    if not record.is_open:
+        return ""
     if tool.mode == Tool.Mode.MANAGED:
         return "Once approved and verified, Keyturn makes exactly this call, once."
     return f"Once approved and verified, {record.request.agent.name} may do this once."

@@ -45,6 +45,7 @@ def unchanged(stage: Stage, path: str, grow: Callable[[], None]) -> None:
 
 def test_a_case_and_its_run(stage: Stage) -> None:
     """More people, decisions, revisions and open requests beside it."""
+    stage.reviewer("Anna")
     stage.policy(rules=[{"approvals": 3}])
     request, amounts = stage.ask(), iter(range(9))
 
