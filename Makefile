@@ -13,6 +13,7 @@ ARGS ?=
 PRODUCTION := \
 	DJANGO_SECRET_KEY=$$($(RUN) python -c 'import secrets; print(secrets.token_urlsafe(60))') \
 	KEYTURN_BASE_URL=https://keyturn.example \
+	KEYTURN_SMTP_URL=smtps://mail.invalid:465 \
 	DATABASE_URL=postgresql://keyturn_app:unused@database.invalid/keyturn
 
 help:

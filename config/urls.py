@@ -5,6 +5,8 @@ from importlib.util import find_spec
 from django.urls import URLPattern, URLResolver, include, path
 from health_check.views import HealthCheckView
 
+from config.api_docs import docs, schema
+
 _APPS = ("oversight", "approvals", "checkpoints", "sessions", "tenants")
 
 handler400 = "tenants.rest.fallbacks.bad_request"
@@ -20,6 +22,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
         HealthCheckView.as_view(checks=["health_check.checks.Database"]),
         name="ready",
     ),
+    path("api/v1/schema", schema, name="schema"),
+    path("api/v1/docs", docs, name="docs"),
     path("accounts/", include("allauth.account.urls")),
     *(path("", include(f"{app}.urls")) for app in _APPS if find_spec(f"{app}.urls")),
 ]

@@ -4,10 +4,20 @@ from typing import ClassVar
 from uuid import UUID
 
 from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request as HTTPRequest
 from rest_framework.response import Response
 
+from approvals.api.described import (
+    FENCE,
+    ApprovalDocument,
+    ApprovalPage,
+    ApprovalWithFence,
+    EffectSummary,
+    PauseDocument,
+    RedeemedDocument,
+)
 from approvals.api.documents import (
     approval_document,
     approval_documents,
@@ -52,6 +62,12 @@ class PauseView(AgentView):
     scope = APPROVALS
     body_limit: ClassVar[int | None] = 12 * 1024 * 1024
 
+    @extend_schema(
+        operation_id="pause_run",
+        request=PauseSerializer,
+        parameters=[FENCE],
+        responses={201: PauseDocument},
+    )
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
         body = PauseSerializer.read(request)
         once = once_from(request, rendered(pause_document, status=201))
@@ -80,6 +96,11 @@ class ApprovalsView(AgentView):
     scope = APPROVALS
     query_class = ApprovalListQuery
 
+    @extend_schema(
+        operation_id="list_approvals",
+        parameters=[ApprovalListQuery],
+        responses=ApprovalPage,
+    )
     def get(self, request: HTTPRequest) -> Response:
         query = self.query
         with tenant_transaction(self.principal.tenant_id):
@@ -91,6 +112,11 @@ class ApprovalsView(AgentView):
                 rows = rows.filter(run_id=query["run"])
             return Response(page_of_many(rows, request, approval_documents))
 
+    @extend_schema(
+        operation_id="request_approval",
+        request=OneCallSerializer,
+        responses={201: ApprovalWithFence},
+    )
     def post(self, request: HTTPRequest) -> HttpResponse:
         body = OneCallSerializer.read(request)
         once = once_from(request, rendered(approval_with_run, status=201))
@@ -111,6 +137,11 @@ class WithdrawView(AgentView):
 
     scope = APPROVALS
 
+    @extend_schema(
+        operation_id="withdraw_approval",
+        request=ReasonSerializer,
+        responses=ApprovalDocument,
+    )
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
         body = ReasonSerializer.read(request)
         once = once_from(request, rendered(approval_document))
@@ -123,6 +154,11 @@ class ReviseView(AgentView):
 
     scope = APPROVALS
 
+    @extend_schema(
+        operation_id="revise_approval",
+        request=ReviseSerializer,
+        responses=ApprovalDocument,
+    )
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
         body = ReviseSerializer.read(request)
         once = once_from(request, rendered(approval_document))
@@ -141,6 +177,12 @@ class RedeemView(AgentView):
 
     scope = EFFECTS
 
+    @extend_schema(
+        operation_id="redeem_approval",
+        request=None,
+        parameters=[FENCE],
+        responses=RedeemedDocument,
+    )
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
         NothingSerializer.read(request)
         once = once_from(request, rendered(redeemed_document))
@@ -153,6 +195,12 @@ class ReportView(AgentView):
 
     scope = EFFECTS
 
+    @extend_schema(
+        operation_id="report_effect",
+        request=ReportSerializer,
+        parameters=[FENCE],
+        responses=EffectSummary,
+    )
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
         body = ReportSerializer.read(request)
         once = once_from(request, rendered(effect_document))
@@ -172,6 +220,11 @@ class ReportView(AgentView):
 class DecisionsView(MemberView):
     """POST approvals/{id}/decisions: a member's browser session and nothing else."""
 
+    @extend_schema(
+        operation_id="decide_approval",
+        request=DecisionSerializer,
+        responses=ApprovalDocument,
+    )
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
         body = DecisionSerializer.read(request)
         once = once_from(request, rendered(approval_document))
@@ -189,6 +242,11 @@ class DecisionsView(MemberView):
 class RevokeView(MemberView):
     """POST approvals/{id}/revoke: take an approval back before it is used."""
 
+    @extend_schema(
+        operation_id="revoke_approval",
+        request=ReasonSerializer,
+        responses=ApprovalDocument,
+    )
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
         body = ReasonSerializer.read(request)
         once = once_from(request, rendered(approval_document))
