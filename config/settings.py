@@ -293,9 +293,6 @@ SPECTACULAR_SETTINGS = {
         "SessionState": ["open", "waiting"],
         "Verdict": "approvals.asks.VERDICTS",
     },
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "/static/favicon.svg",
-    "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "POSTPROCESSING_HOOKS": [
         "approvals.api.described.describe_waiting",
