@@ -59,12 +59,21 @@ def _find(tenant_id: UUID, once: Once) -> IdempotencyRecord | None:
     ).first()
 
 
+def _is_passing(result: Any, status: int) -> bool:
+    """A fault of ours, or a refusal that ends by waiting."""
+    waits = isinstance(result, Problem) and result.extra.get("class") == "wait"
+    return waits or status >= 500
+
+
 def keep_once(tenant_id: UUID, once: Once | None, result: Any) -> None:
-    """Render the answer, and store it, in the verb's own transaction."""
+    """Render the answer, and store it, in the verb's own transaction.
+
+    An answer that may be another one later is given, and not kept.
+    """
     if once is None:
         return
     once.answer = status, response = once.render(result)
-    if once.key is None:
+    if once.key is None or _is_passing(result, status):
         return
     IdempotencyRecord.objects.create(
         tenant_id=tenant_id,
