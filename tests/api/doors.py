@@ -92,12 +92,17 @@ class Door:
 
 def found_in_urlconf() -> Iterator[tuple[str, str]]:
     """(method, route) of everything that is served under the API's prefix."""
-    for route, callback in _patterns(get_resolver()):
+    for route, callback in patterns():
         if not route.startswith(PREFIX):
             continue
         handlers = getattr(callback, "view_class", None)
         methods = ["get"] if handlers is None else _handled(handlers)
         yield from ((method, route.removeprefix(f"{PREFIX}/")) for method in methods)
+
+
+def patterns() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """(route, view) of every address there is, the pages' too."""
+    return _patterns(get_resolver())
 
 
 def _handled(view: type) -> list[str]:

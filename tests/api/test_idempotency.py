@@ -100,14 +100,13 @@ def test_a_replay_needs_the_rights_of_the_first(world: World) -> None:
 def gate_closed(tenant_id: UUID) -> Iterator[None]:
     """Hold every verb of the tenant up, on a connection of our own."""
     other = connection.copy()
-    try:
-        with other.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(keyturn_gate(%s))", [tenant_id])
+    with other.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(keyturn_gate(%s))", [tenant_id])
+        try:
             yield
-            # A pool keeps the connection, and with it the lock.
+        finally:  # a pool would keep the connection, and with it the lock
             cursor.execute("SELECT pg_advisory_unlock_all()")
-    finally:
-        other.close()
+    other.close()
 
 
 def waits_for_a_lock() -> bool:
