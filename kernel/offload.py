@@ -6,8 +6,8 @@ connection, until the request ends. A request that waits a minute must not hold 
 
 from collections.abc import Callable
 
-from asgiref.sync import sync_to_async
-from django.db import connection
+from asgiref.sync import SyncToAsync, sync_to_async
+from django.db import connection, connections
 
 
 async def offload[**P, T](work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -20,3 +20,18 @@ async def offload[**P, T](work: Callable[P, T], *args: P.args, **kwargs: P.kwarg
             connection.close()
 
     return await sync_to_async(run, thread_sensitive=False)()
+
+
+def release_thread() -> None:
+    """Before a long wait: give up the thread that this request was given.
+
+    Django's handler runs signals and middleware on a thread of the request's own, and
+    keeps it until the answer is sent. Whatever needs one later is given another.
+    """
+    context = SyncToAsync.thread_sensitive_context.get(None)
+    if context is None:
+        return
+    executor = SyncToAsync.context_to_thread_executor.pop(context, None)
+    if executor is not None:
+        executor.submit(connections.close_all)
+        executor.shutdown(wait=False)

@@ -75,13 +75,20 @@ class Installation:
             raise AssertionError(f"web is not ready:\n{self.log.tail()}") from error
 
 
+ALL_THREE = ("web", "worker", "beat")
+
+
 @contextmanager
-def running_installation() -> Iterator[Installation]:
-    """Start everything on the data folder that the environment names."""
+def running_installation(*names: str) -> Iterator[Installation]:
+    """Start all three, or those named, on the data folder that the environment names.
+
+    Each is known to the database by its name (`application_name`).
+    """
     port, log = free_port(), Log()
     url = f"http://127.0.0.1:{port}"
     all_three = (programs.web(port), programs.worker(), programs.beat())
-    told = {program.name: _told(program, url) for program in all_three}
+    wanted = names or ALL_THREE
+    told = {one.name: _told(one, url) for one in all_three if one.name in wanted}
     with Supervisor(output=log) as processes:
         for program in told.values():
             processes.start(program)
@@ -103,6 +110,7 @@ def _told(program: Program, url: str) -> Program:
         "KEYTURN_BASE_URL": url,
         "KEYTURN_ALLOW_PRIVATE": "127.0.0.0/8",  # tools of tests are on this machine
         "KEYTURN_LOGS": "console",
+        "PGAPPNAME": program.name,
     }
     return Program(
         name=program.name,

@@ -19,7 +19,7 @@ import structlog
 from django.db import DatabaseError, connections
 
 from approvals.queries import versions
-from kernel.offload import offload
+from kernel.offload import offload, release_thread
 from kernel.scope import tenant_transaction
 from tenants.verbs import CHANNEL
 
@@ -66,6 +66,7 @@ class Hub:
             self._waiters[topic].add(news)
         try:
             await self._look([topic for topic in topics if self._is_unseen(topic)])
+            release_thread()
             yield news
         finally:
             for topic in topics:
