@@ -158,9 +158,10 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
-# Each expires before the next is due, so that none pile up while no worker runs.
+# They expire, so that they do not pile up for days while no worker runs; and late enough
+# that neither beat's clock nor a worker's has to be right.
 CELERY_BEAT_SCHEDULE = {
-    task: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
+    task: {"task": task, "schedule": seconds, "options": {"expires": 60 * 60}}
     for task, seconds in {"approvals.sweep": 2, "approvals.anchor": 60}.items()
 }
 

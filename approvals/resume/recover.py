@@ -12,7 +12,7 @@ from uuid import UUID
 
 from approvals.checks import check_recovery
 from approvals.envelope import MOST_BYTES, Envelope
-from approvals.models import Pause, Request
+from approvals.models import Grant, Pause, Request
 from approvals.queries import current_revision
 from approvals.resume.job import Claimed, finish, hold, retry, wait
 from approvals.resume.send import Sending, send_and_settle
@@ -105,14 +105,15 @@ def _judge(
     if proved.state in PROVED:
         return _found(verb, claimed, run, effect, proved)
     # Of a tool that honours keys it need not be known whether a lost worker had sent.
-    safe = lost and Terms.of(effect.tool).resend
+    allowed = _still_allowed(request, effect)
+    safe = lost and allowed and Terms.of(effect.tool).resend
     if effect.state == Effect.State.UNKNOWN and not safe:
         settled = absence_proved(effect, asked=proved.asked)
         if isinstance(settled, Refused):
             return _look_again(verb, claimed, run, settled)
         if proved.state == "absent":
             effect = _absent(verb, effect, proved)
-    if isinstance(may_try_again(effect), Passed) and _still_allowed(request, effect):
+    if allowed and isinstance(may_try_again(effect), Passed):
         return _again(verb, claimed, run, effect)
     return _conclude(verb, claimed, run, effect)
 
@@ -176,9 +177,13 @@ def _absent(verb: Verb, effect: Effect, proved: ToolStatus) -> Effect:
 
 
 def _still_allowed(request: Request, effect: Effect) -> bool:
-    """The grant is spent; what may have changed since is who and what it was for."""
+    """The grant is spent; what may have changed since is who and what it was for.
+
+    And its time may be over: what was not sent by then is not sent any more.
+    """
     return (
-        Tenant.objects.filter(id=request.tenant_id, state="active").exists()
+        database_now() < Grant.objects.get(id=effect.grant).expires_at
+        and Tenant.objects.filter(id=request.tenant_id, state="active").exists()
         and Agent.objects.filter(id=request.agent_id, enabled=True).exists()
         and Tool.objects.filter(
             id=effect.tool_id, enabled=True, digest=_approved_tool(request)
@@ -214,7 +219,8 @@ def _again(verb: Verb, claimed: Claimed, run: Run, effect: Effect) -> Sending:
     """A further numbered attempt under the same key and a newer fence."""
     release_lease(run)
     take_lease(verb, run, holder=claimed.claim, seconds=LEASE, actor=SYSTEM)
-    send_before = database_now() + SEND_WITHIN
+    began, now = time.monotonic(), database_now()
+    send_before = min(now + SEND_WITHIN, Grant.objects.get(id=effect.grant).expires_at)
     effect, attempt = next_attempt(
         verb, effect.id, fence=run.fence, send_before=send_before, actor=SYSTEM
     )
@@ -228,6 +234,5 @@ def _again(verb: Verb, claimed: Claimed, run: Run, effect: Effect) -> Sending:
         tool=Tool.objects.get(id=effect.tool_id),
         arguments=action["arguments"],
         not_after=send_before,
-        # Conservative: counted from before this transaction commits.
-        deadline=time.monotonic() + SEND_WITHIN.total_seconds() / 2,
+        deadline=began + (send_before - now).total_seconds(),
     )

@@ -19,6 +19,7 @@ from kernel.update import LostRace
 from sessions.models import Run
 from sessions.runs import lock_run
 from tests.approvals.stage import Stage, fresh_stage
+from tests.approvals.superuser import superuser
 from tests.approvals.test_resume import make_due
 from tests.approvals.tool_server import ToolServer
 from tests.examples.waiting import wait_until
@@ -151,3 +152,21 @@ def test_an_answer_from_before_it_had_settled_proves_no_absence(
     long_ago = ToolStatus(state="absent", asked=float("-1e6"))
     monkeypatch.setattr(recover, "ask_status", lambda tool, key: long_ago)
     assert work(job.id) == "effects.settling"
+
+
+def test_what_was_not_sent_in_time_is_not_sent_again(tool_server: ToolServer) -> None:
+    """The approval was used in time, and then its time ended before it was sent."""
+    stage, request = approved(tool_server, settle=0)
+    job = job_of(stage, request)
+    tool_server.current.behaviour = "error"
+    assert work(job.id) == "unknown"
+    make_due(stage, request)
+    with superuser() as us:
+        us.execute(
+            "UPDATE approvals_grant SET not_before = now() - interval '2 h',"
+            " expires_at = now() - interval '1 h' WHERE request_id = %s",
+            [request.id],
+        )
+    tool_server.current.behaviour = "confirm"
+    assert work(job.id) == "absent"
+    assert tool_server.calls() == 1

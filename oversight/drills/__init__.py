@@ -1,0 +1,1 @@
+"""Drills: incidents exercised on purpose, each with a verdict (docs/drills.md)."""

@@ -1,0 +1,94 @@
+"""Workers that are killed, that stand still, and that come back too late."""
+
+from typing import Final
+
+from approvals.models import Request
+from approvals.resume.barriers import INTENT, NAMES, SEND
+from checkpoints.models import Attempt, Effect
+from kernel.scope import tenant_transaction
+from oversight.drills.house import House
+from oversight.drills.incident import incident
+from oversight.drills.scene import Scene
+
+# After a claim has lapsed, one sweep (2 s, and 1 s of grace) offers the job again; the
+# rest is slack for a busy machine, and far from what being stuck looks like.
+SWEEP: Final = 3
+SLACK: Final = 12
+
+
+@incident(
+    "restart-worker",
+    "A worker is killed at each of eight places: everything happens, and happens once",
+    harms=True,
+)
+def restart_worker(scene: Scene) -> None:
+    house, tool = scene.house(), scene.tool(honours_keys=True)
+    house.tool(tool.definition(resend=True))
+    for place in NAMES:
+        kill_at(scene, house, place, "child")
+    for place in (INTENT, SEND):
+        kill_at(scene, house, place, "parent")
+
+
+def kill_at(scene: Scene, house: House, place: str, whom: str) -> float:
+    """Kill the worker's child or the worker at `place`; seconds until it was made good.
+
+    Its tenant must have a managed tool "act" that honours keys.
+    """
+    harm = scene.harm
+    harm.barriers.arm(place)
+    request = house.approved()
+    scene.must_happen(house, request)
+    pid = harm.barriers.reached(place)
+    if whom == "child":
+        harm.kill(pid)
+    else:
+        harm.kill_worker()
+    scene.counts.kills += 1
+    harm.barriers.release(place)
+    most: float = harm.claim_seconds + SWEEP + SLACK
+    if whom == "parent":
+        most += harm.restarts
+    taken = scene.until_done(house, request, within=most)
+    scene.wait(
+        "the run goes on",
+        lambda: house.job(request).state == "done",
+        seconds=most,
+    )
+    scene.note(f"{place}, {whom}", f"made good after {taken:.1f} s")
+    return taken
+
+
+@incident(
+    "two-resumers",
+    "A worker stands still, another takes over, the first comes back: it is fenced off",
+    harms=True,
+)
+def two_resumers(scene: Scene) -> None:
+    harm = scene.harm
+    house, tool = scene.house(), scene.tool(fences=True)
+    house.tool(tool.definition(resend=True))
+    harm.barriers.arm(SEND)
+    request = house.approved()
+    scene.must_happen(house, request)
+    pid = harm.barriers.reached(SEND)
+    with harm.standing_still(pid):
+        harm.barriers.release(SEND)
+        within = harm.claim_seconds + SWEEP + SLACK
+        scene.until_done(house, request, within=within)
+        scene.equal("nobody was fenced off yet", tool.fenced_off, 0)
+    scene.wait("the first comes too late", lambda: tool.fenced_off == 1)
+    scene.equal("it was called twice and acted once", tool.calls, 2)
+    _check_attempts(scene, house, request)
+
+
+def _check_attempts(scene: Scene, house: House, request: Request) -> None:
+    with tenant_transaction(house.id):
+        effect = Effect.objects.get(request=request.id)
+        first, second = Attempt.objects.filter(effect=effect).order_by("number")
+    scene.check("the second attempt has the newer fence", second.fence > first.fence)
+    outcomes = (first.outcome, second.outcome, effect.state)
+    wanted = ("unknown", "confirmed", "confirmed")
+    scene.equal("what came of them", outcomes, wanted)
+    scene.note("effect", effect.id)
+    scene.note_run(house, request.run_id)
