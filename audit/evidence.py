@@ -1,6 +1,7 @@
 """What the chain's signatures prove about single things that happened."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -12,30 +13,48 @@ from audit.models import Entry
 from kernel.strict_json import parse
 
 
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """What a genuine entry says, read from its signed bytes."""
+
+    kind: str
+    subject: UUID
+    data: dict[str, Any]
+
+
+def signed_entries(
+    tenant_id: UUID, *, kinds: Iterable[str], subjects: Iterable[UUID]
+) -> list[Signed]:
+    """The entries of these kinds about these things, in the order of the chain.
+
+    One whose signature does not hold is left out: what it says is proof of nothing.
+    """
+    rows = Entry.objects.filter(
+        tenant_id=tenant_id, kind__in=list(kinds), subject_id__in=list(subjects)
+    )
+    keys = trusted_keys()
+    read = (_read(row) for row in rows.order_by("seq") if is_genuine(row, keys))
+    return [signed for signed in read if signed is not None]
+
+
 def signed_data(
     tenant_id: UUID, *, kind: str, subjects: Iterable[UUID]
 ) -> dict[UUID, dict[str, Any]]:
-    """By subject, the `data` of its entry of this kind, read from the signed bytes.
-
-    An entry whose signature does not hold, or that stands twice, is left out: what
-    it says is proof of nothing.
-    """
-    rows = Entry.objects.filter(
-        tenant_id=tenant_id, kind=kind, subject_id__in=list(subjects)
-    )
-    keys = trusted_keys()
+    """By subject, the `data` of its entry of this kind, unless it stands twice."""
     found: dict[UUID, list[dict[str, Any]]] = {}
-    for row in rows:
-        if is_genuine(row, keys):
-            body = parse(bytes(row.body))
-            assert isinstance(body, dict)
-            subject = row.subject_id
-            if subject and (body["kind"], body["subject"]["id"]) == (
-                kind,
-                str(subject),
-            ):
-                found.setdefault(subject, []).append(body["data"])
+    for one in signed_entries(tenant_id, kinds=[kind], subjects=subjects):
+        found.setdefault(one.subject, []).append(one.data)
     return {subject: each[0] for subject, each in found.items() if len(each) == 1}
+
+
+def _read(row: Entry) -> Signed | None:
+    """The signed bytes, if the columns that found the row say the same."""
+    body = parse(bytes(row.body))
+    assert isinstance(body, dict)
+    said = (body["kind"], body["subject"]["id"])
+    if row.subject_id is None or said != (row.kind, str(row.subject_id)):
+        return None
+    return Signed(row.kind, row.subject_id, body["data"])
 
 
 def is_genuine(row: Entry, keys: Mapping[str, Ed25519PublicKey]) -> bool:

@@ -6,6 +6,7 @@ is an outcome that is stored and shown.
 
 from approvals.checks.authority import check_authority
 from approvals.checks.effects import check_effects
+from approvals.checks.evidence import check_wording
 from approvals.checks.identity import check_identity
 from approvals.checks.matter import Matter
 from approvals.checks.position import check_position
@@ -20,6 +21,7 @@ __all__ = [
     "check_identity",
     "check_position",
     "check_recovery",
+    "check_wording",
     "verify",
     "verify_to_wake",
 ]

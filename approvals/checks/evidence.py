@@ -1,32 +1,66 @@
-"""Each counted decision must equal its signed audit entry.
+"""Wording, decisions, grant and policies must equal their signed audit entries.
 
-A row can be rewritten by whoever reaches the database; the signature cannot, because
-its key is not there.
+A row can be rewritten, or put back as it was, by whoever reaches the database; the
+signature cannot, because its key is not there.
 """
 
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from django.db.models import Q
 
 from approvals.checks.matter import Matter
-from approvals.models import Decision
-from audit.evidence import signed_data
+from approvals.envelope import Envelope
+from approvals.models import Decision, Grant, PolicyRevision, Revision
+from audit.evidence import Signed, signed_data, signed_entries
+from kernel.canonical import definition_digest
 from kernel.outcome import Refused
 
-KIND = "decision.recorded"
+DECIDED: Final = "decision.recorded"
+WORDED: Final = ("request.asked", "request.revised")
+ISSUED: Final = "grant.issued"
+ENDED: Final = tuple(
+    f"grant.{state}" for state in Grant.State.values if state != Grant.State.LIVE
+)
+PUBLISHED: Final = "policy.published"
+OTHER: Final = "not as the audit log has it."
 
 
 def check_evidence(matter: Matter) -> Refused | None:
-    """Compare every counted decision with what was signed when it was made."""
-    signed = signed_data(
-        matter.tenant.id, kind=KIND, subjects=[one.id for one in matter.decisions]
-    )
-    for decision in matter.decisions:
-        if not _agrees(decision, matter, signed.get(decision.id)):
-            return Refused(
-                "authority.decision_not_in_audit",
-                "A decision is not the one that the audit log has.",
-                "stop",
-            )
+    """Compare all that authority rests on with what was signed when it came about."""
+    altered = check_wording(matter.revision)
+    if altered is not None:
+        return altered
+    if not _decisions_hold(matter):
+        return _refuse("decision_not_in_audit", f"A decision is {OTHER}")
+    if not _grant_holds(matter):
+        return _refuse("grant_not_in_audit", f"The approval is {OTHER}")
+    if not _policies_hold(matter):
+        return _refuse("policy_not_in_audit", f"A policy is {OTHER}")
     return None
+
+
+def check_wording(revision: Revision) -> Refused | None:
+    """The log has the digest of these very bytes, once, under the revision's number."""
+    entries = signed_entries(
+        revision.tenant_id, kinds=WORDED, subjects=[revision.request_id]
+    )
+    numbered = [one for one in entries if one.data["revision"] == revision.number]
+    computed = Envelope(bytes(revision.envelope)).digest.hex()
+    if [one.data["digest"] for one in numbered] != [computed]:
+        return _refuse("revision_not_in_audit", f"The action is {OTHER}")
+    return None
+
+
+def _decisions_hold(matter: Matter) -> bool:
+    signed = signed_data(
+        matter.tenant.id, kind=DECIDED, subjects=[one.id for one in matter.decisions]
+    )
+    return all(
+        _agrees(decision, matter, signed.get(decision.id))
+        for decision in matter.decisions
+    )
 
 
 def _agrees(decision: Decision, matter: Matter, data: dict[str, Any] | None) -> bool:
@@ -40,3 +74,56 @@ def _agrees(decision: Decision, matter: Matter, data: dict[str, Any] | None) -> 
         "verdict": decision.verdict,
     }
     return all(data.get(name) == value for name, value in expected.items())
+
+
+def _grant_holds(matter: Matter) -> bool:
+    """It was issued as it stands, and nothing has ended it since."""
+    assert matter.grant is not None
+    entries = signed_entries(
+        matter.tenant.id, kinds=(ISSUED, *ENDED), subjects=[matter.grant.id]
+    )
+    return [one.kind for one in entries] == [ISSUED] and _is_as_issued(
+        matter, matter.grant, entries[0]
+    )
+
+
+def _is_as_issued(matter: Matter, grant: Grant, issued: Signed) -> bool:
+    expected = {
+        "request": str(matter.request.id),
+        "revision": matter.revision.number,
+        "digest": bytes(grant.digest).hex(),
+    }
+    use_within = timedelta(seconds=matter.envelope.obligation.use_within)
+    return (
+        all(issued.data.get(name) == value for name, value in expected.items())
+        and datetime.fromisoformat(issued.data["expires_at"]) == grant.expires_at
+        and grant.not_before + use_within == grant.expires_at
+    )
+
+
+def _policies_hold(matter: Matter) -> bool:
+    """What the question was judged by had been published, and says so still."""
+    pinned = matter.envelope.obligation.policies
+    entries = signed_entries(
+        matter.tenant.id, kinds=(PUBLISHED,), subjects=[one for one, _, _ in pinned]
+    )
+    signed = {
+        (one.subject, one.data["revision"], one.data["digest"]) for one in entries
+    }
+    stored = _stored_policies(matter)
+    return all(one in signed and one in stored for one in pinned)
+
+
+def _stored_policies(matter: Matter) -> set[tuple[UUID, int, str]]:
+    """Policy, number and digest, computed from what the rows say now."""
+    pairs = Q(pk__in=[])
+    for policy, number, _ in matter.envelope.obligation.policies:
+        pairs |= Q(policy_id=policy, number=number)
+    return {
+        (row.policy_id, row.number, definition_digest(row.definition).hex())
+        for row in PolicyRevision.objects.filter(pairs)
+    }
+
+
+def _refuse(code: str, reason: str) -> Refused:
+    return Refused(f"authority.{code}", reason, "stop")

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from approvals.checks import check_recovery
+from approvals.checks import check_recovery, check_wording
 from approvals.envelope import Envelope
 from approvals.models import Grant, Request, VerificationReport
 from approvals.problems import NOT_APPROVED, PAUSE_UNDECIDED, REFUSED, WRONG_MODE
@@ -71,6 +71,10 @@ def _handed_over(request: Request) -> Started | Problem:
     set_back = check_recovery(Tenant.objects.get(id=request.tenant_id))
     if set_back is not None:
         return _as_problem(set_back)
+    revision = current_revision(request)
+    altered = check_wording(revision)
+    if altered is not None:
+        return _as_problem(altered)
     if effect.state != Effect.State.STARTED:
         return NOT_APPROVED(f"It was carried out: {effect.state}.", state=effect.state)
     attempt = Attempt.objects.get(effect=effect, number=effect.attempt)
@@ -80,7 +84,7 @@ def _handed_over(request: Request) -> Started | Problem:
         effect=effect,
         attempt=attempt,
         tool=effect.tool,
-        action=Envelope(bytes(current_revision(request).envelope)).action,
+        action=Envelope(bytes(revision.envelope)).action,
         fence=attempt.fence,
         consumed_at=grant.ended_at,
         report=VerificationReport.objects.filter(grant=grant, passed=True).latest(

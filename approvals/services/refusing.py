@@ -32,7 +32,10 @@ from tenants.verbs import Verb
 ALTERED: Final = frozenset(
     {
         "authority.digest_mismatch",
+        "authority.revision_not_in_audit",
         "authority.decision_not_in_audit",
+        "authority.grant_not_in_audit",
+        "authority.policy_not_in_audit",
         "position.checkpoint_corrupted",
         "position.schema_unsupported",
         "position.head_moved",

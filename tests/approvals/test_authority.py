@@ -125,6 +125,38 @@ FORGE_ACTOR = """UPDATE approvals_decision SET member_id = %(alice)s
   WHERE request_id = %(request)s"""
 
 
+NOBODYS_GRANT = """WITH altered AS (
+    SELECT id, convert_to(replace(regexp_replace(convert_from(envelope, 'UTF8'),
+      '"rules":\\[.*?\\],"use_within"', '"rules":[],"use_within"'),
+      '"verdict":"require_review"', '"verdict":"allow"'), 'UTF8') AS envelope
+    FROM approvals_revision WHERE request_id = %(request)s),
+  digested AS (SELECT id, envelope,
+    sha256('keyturn/approval/v1'::bytea || '\\x00'::bytea || envelope) AS digest
+    FROM altered),
+  r AS (UPDATE approvals_revision v SET envelope = d.envelope, digest = d.digest
+    FROM digested d WHERE v.id = d.id),
+  g AS (UPDATE approvals_grant g SET digest = d.digest
+    FROM digested d WHERE g.revision_id = d.id)
+  DELETE FROM approvals_decision WHERE request_id = %(request)s"""
+LOOSEN = """UPDATE approvals_policyrevision SET definition = '{"verdict": "allow"}'
+  WHERE tenant_id = %(tenant)s"""
+PROLONG = """UPDATE approvals_grant SET expires_at = expires_at + interval '1 day'
+  WHERE request_id = %(request)s"""
+HASTEN = """UPDATE approvals_grant SET not_before = not_before - interval '1 day'
+  WHERE request_id = %(request)s"""
+REVIVE = """WITH
+  g AS (UPDATE approvals_grant SET state = 'live', ended_at = NULL,
+    due_at = expires_at WHERE request_id = %(request)s),
+  d AS (UPDATE approvals_decision SET dismissed_at = NULL
+    WHERE request_id = %(request)s),
+  p AS (UPDATE approvals_pause SET closed_at = NULL WHERE run_id = %(run)s),
+  j AS (UPDATE approvals_resumejob SET state = 'queued', due_at = now(),
+    ended_at = NULL WHERE request_id = %(request)s),
+  n AS (UPDATE agent_sessions_run SET state = 'paused', due_at = NULL
+    WHERE id = %(run)s)
+  UPDATE approvals_request SET state = 'approved' WHERE id = %(request)s"""
+
+
 def revoke_it(case: Approved) -> None:
     revoke(case.stage.bob.person, request_id=case.request.id, reason="No.")
 
@@ -176,6 +208,13 @@ CHANGES: dict[str, tuple[Callable[[Approved], None], str, str]] = {
         "authority.decision_not_in_audit",
         "stop",
     ),
+    "approval that nobody gave": (
+        sql(NOBODYS_GRANT),
+        "authority.revision_not_in_audit",
+        "stop",
+    ),
+    "approval prolonged": (sql(PROLONG), "authority.grant_not_in_audit", "stop"),
+    "approval hastened": (sql(HASTEN), "authority.grant_not_in_audit", "stop"),
     "tool definition changed": (change_definition, "authority.tool_changed", "reopen"),
     "tool switched off": (switch_tool_off, "authority.tool_disabled", "stop"),
     "grant expired": (sql(EXPIRE), "authority.grant_expired", "stop"),
@@ -289,6 +328,32 @@ def test_a_revoked_approval_starts_nothing(door: str, tool_server: ToolServer) -
     assert act_through(case) in {"not_due", "not_approved"}
     with tenant_transaction(case.stage.tenant_id):
         assert not Effect.objects.exists()
+
+
+def test_a_policy_that_nobody_published_allows_nothing() -> None:
+    stage = fresh_stage("agent")
+    stage.let_through("closed", verdict="deny")
+    with superuser() as connection:
+        connection.execute(LOOSEN, {"tenant": stage.tenant_id})
+    run = stage.run()
+    case = Approved(stage=stage, request=stage.ask(run), run=run)
+    assert redeem_alone(case) == "authority.policy_not_in_audit"
+    assert observed(case)["effects"] == 0
+
+
+def test_a_revoked_approval_cannot_be_put_back(tool_server: ToolServer) -> None:
+    case = approved("agent", tool_server)
+    revoke_it(case)
+    sql(REVIVE)(case)
+    assert redeem_alone(case) == "authority.grant_not_in_audit"
+    assert observed(case)["effects"] == 0
+
+
+def test_what_is_handed_over_again_is_what_was_asked(tool_server: ToolServer) -> None:
+    case = approved("agent", tool_server)
+    assert redeem_alone(case) == "started"
+    sql(ALTER_ARGUMENTS)(case)
+    assert redeem_alone(case) == "authority.revision_not_in_audit"
 
 
 @pytest.mark.parametrize("mode", ["managed", "agent"])
