@@ -76,6 +76,7 @@ SHAPES: Final = (
     _shape("SendGrid key", "SG.", r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
     _shape("Hugging Face token", "hf_", r"hf_[A-Za-z]{34}"),
     _shape("DigitalOcean token", "dop_v1_", r"dop_v1_[a-f0-9]{64}"),
+    _shape("Keyturn API key", "kt_", r"kt_[a-z0-9][a-z0-9-]{0,31}_[0-9A-Za-z]{7}_[0-9A-Za-z]{36}"),
     _shape("JSON Web Token", "eyJ", r"eyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,8000}\.[A-Za-z0-9_-]{20,1000}"),
     Shape("private key", "PRIVATE KEY", re.compile(r"-----BEGIN (?:[A-Z]{2,9} ){0,2}PRIVATE KEY(?: BLOCK)?-----")),
     Shape("password in a URL", "://", re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@?#]{0,100}:[^\s/:@?#]{3,200}@[\w\[]")),

@@ -55,6 +55,7 @@ FAKES = [
     ("SendGrid key", "S" + "G." + fill(MIXED, 22) + "." + fill(MIXED, 43)),
     ("Hugging Face token", "h" + "f_" + fill(LETTERS, 34)),
     ("DigitalOcean token", "dop" + "_v1_" + fill("0a1b2c", 64)),
+    ("Keyturn API key", "k" + "t_live_" + fill(MIXED, 7) + "_" + fill(MIXED, 36)),
     ("JSON Web Token", jwt()),
     ("private key", "-----BEGIN " + "RSA PRIVATE KEY-----"),
     ("private key", "-----BEGIN " + "PRIVATE KEY-----"),
