@@ -12,7 +12,7 @@ from config.demo.place import CannotStart, settle
 # What works without a database; `demo` and `services` start it in their own way.
 _BARE = {
     *("", "-h", "--help", "help", "version", "--version", "check", "makemigrations"),
-    *("collectstatic", "diffsettings", "spectacular", "demo", "services"),
+    *("collectstatic", "diffsettings", "spectacular", "demo", "services", "drill"),
 }
 
 

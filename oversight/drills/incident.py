@@ -10,8 +10,11 @@ from django.db import DatabaseError
 
 from kernel.problems import Problem
 from oversight.drills.ground import Ground, Skipped
+from oversight.drills.house import House
 from oversight.drills.reckoning import reckon
 from oversight.drills.scene import Counts, Evidence, Scene
+from oversight.services.drills import record_drill
+from tenants.checks import Operator
 
 type Word = Literal["passed", "failed", "skipped"]
 type Play = Callable[[Scene], None]
@@ -62,17 +65,31 @@ def hold(incident: Incident, ground: Ground) -> Verdict:
     scene = Scene(incident.id, ground)
     began = time.monotonic()
     word, reason = _outcome(incident, scene)
-    seconds = time.monotonic() - began
-    _close(scene)
-    return Verdict(
+    verdict = Verdict(
         id=incident.id,
         promise=incident.promise,
         word=word,
-        seconds=round(seconds, 2),
+        seconds=round(time.monotonic() - began, 2),
         place="own" if ground.harm else "here",
         reason=reason,
         counts=scene.counts,
         evidence=tuple(scene.evidence),
+    )
+    for house in scene.houses:
+        _close(house, verdict)
+    return verdict
+
+
+def not_held(incident: Incident, word: Word, reason: str) -> Verdict:
+    """The verdict on an incident that could not even begin."""
+    return Verdict(
+        id=incident.id,
+        promise=incident.promise,
+        word=word,
+        seconds=0.0,
+        place="own",
+        reason=reason,
+        counts=Counts(),
     )
 
 
@@ -88,9 +105,11 @@ def _outcome(incident: Incident, scene: Scene) -> tuple[Word, str]:
     return "passed", ""
 
 
-def _close(scene: Scene) -> None:
-    for house in scene.houses:
-        try:
-            house.close()
-        except (Problem, DatabaseError) as error:  # an incident may have stopped it
-            log.info("drill_tenant_not_stopped", slug=house.tenant.slug, why=str(error))
+def _close(house: House, verdict: Verdict) -> None:
+    """Put the verdict on the tenant's own record, and stop it."""
+    said = {"incident": verdict.id, "verdict": verdict.word, "reason": verdict.reason}
+    try:
+        record_drill(house.id, by=Operator.CONSOLE, kind="held", data=said)
+        house.close()
+    except (Problem, DatabaseError) as error:  # an incident may have stopped it
+        log.info("drill_tenant_not_stopped", slug=house.tenant.slug, why=str(error))

@@ -1,0 +1,1 @@
+"""The mutations of this room: what was looked at goes on record."""
