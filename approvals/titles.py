@@ -3,6 +3,8 @@
 import re
 from typing import Any, Final
 
+from kernel.canonical import canonical_bytes
+
 LONGEST: Final = 300
 PLACE: Final = re.compile(r"\{([a-z0-9_.]+)\}", re.IGNORECASE)
 
@@ -26,12 +28,17 @@ def size_of(definition: dict[str, Any], arguments: dict[str, Any]) -> str:
 def _value(arguments: Any, path: str) -> str:
     for step in path.split("."):
         arguments = arguments.get(step) if isinstance(arguments, dict) else None
-    return "?" if arguments is None else str(arguments)
+    return "?" if arguments is None else spelt(arguments)
 
 
 def _first_values(arguments: dict[str, Any]) -> str:
     simple = [v for v in arguments.values() if isinstance(v, str | int | float)]
-    return ", ".join(str(value) for value in simple[:3])
+    return ", ".join(spelt(value) for value in simple[:3])
+
+
+def spelt(value: Any) -> str:
+    """As the exact action spells it: 100 and not 100.0, true and not True."""
+    return value if isinstance(value, str) else canonical_bytes(value).decode()
 
 
 def shorten(text: str) -> str:

@@ -236,6 +236,7 @@ SILENCED_SYSTEM_CHECKS = [
 ]
 if env.flag("KEYTURN_BEHIND_PROXY"):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    ALLAUTH_TRUSTED_PROXY_COUNT = 1  # else all share the proxy's limit on sign-ins
 
 # __Host- pins a cookie to this host, its root path and TLS.
 _cookie = "__Host-" if HTTPS else ""

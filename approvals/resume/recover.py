@@ -11,7 +11,8 @@ from typing import Final
 from uuid import UUID
 
 from approvals.checks import check_recovery
-from approvals.envelope import MOST_BYTES, Envelope
+from approvals.checks.evidence import check_wording
+from approvals.envelope import Envelope
 from approvals.models import Grant, Pause, Request
 from approvals.queries import current_revision
 from approvals.resume.job import Claimed, finish, hold, retry, wait
@@ -35,7 +36,6 @@ from checkpoints.tools import ToolStatus, ask_status
 from kernel.clock import database_now
 from kernel.outcome import Passed, Refused
 from kernel.scope import tenant_transaction
-from kernel.strict_json import parse
 from sessions.models import Run
 from sessions.runs import extend_lease, lock_run, release_lease, take_lease
 from tenants.models import Agent, Tenant
@@ -114,7 +114,7 @@ def _judge(
         if proved.state == "absent":
             effect = _absent(verb, effect, proved)
     if allowed and isinstance(may_try_again(effect), Passed):
-        return _again(verb, claimed, run, effect)
+        return _again(verb, claimed, run, request, effect)
     return _conclude(verb, claimed, run, effect)
 
 
@@ -181,19 +181,29 @@ def _still_allowed(request: Request, effect: Effect) -> bool:
 
     And its time may be over: what was not sent by then is not sent any more.
     """
+    envelope = _agreed(request, effect)
     return (
-        database_now() < Grant.objects.get(id=effect.grant).expires_at
+        envelope is not None
+        and database_now() < Grant.objects.get(id=effect.grant).expires_at
         and Tenant.objects.filter(id=request.tenant_id, state="active").exists()
         and Agent.objects.filter(id=request.agent_id, enabled=True).exists()
         and Tool.objects.filter(
-            id=effect.tool_id, enabled=True, digest=_approved_tool(request)
+            id=effect.tool_id, enabled=True, digest=approved_tool(envelope)
         ).exists()
     )
 
 
-def _approved_tool(request: Request) -> bytes:
+def _agreed(request: Request, effect: Effect) -> Envelope | None:
+    """The wording that people agreed to, if this effect is of exactly that."""
+    revision = current_revision(request)
+    envelope = Envelope(bytes(revision.envelope))
+    if check_wording(revision) is not None:
+        return None
+    return envelope if envelope.effect_key() == bytes(effect.key) else None
+
+
+def approved_tool(envelope: Envelope) -> bytes:
     """The digest of the tool as it was when people agreed to use it."""
-    envelope = Envelope(bytes(current_revision(request).envelope))
     return bytes.fromhex(envelope.record["tool"]["digest"])
 
 
@@ -215,7 +225,9 @@ def _conclude(verb: Verb, claimed: Claimed, run: Run, effect: Effect) -> str:
     return "effect.needs_attention"
 
 
-def _again(verb: Verb, claimed: Claimed, run: Run, effect: Effect) -> Sending:
+def _again(
+    verb: Verb, claimed: Claimed, run: Run, request: Request, effect: Effect
+) -> Sending:
     """A further numbered attempt under the same key and a newer fence."""
     release_lease(run)
     take_lease(verb, run, holder=claimed.claim, seconds=LEASE, actor=SYSTEM)
@@ -224,15 +236,14 @@ def _again(verb: Verb, claimed: Claimed, run: Run, effect: Effect) -> Sending:
     effect, attempt = next_attempt(
         verb, effect.id, fence=run.fence, send_before=send_before, actor=SYSTEM
     )
-    action = parse(bytes(effect.action), limit=MOST_BYTES)
-    assert isinstance(action, dict)
+    agreed = Envelope(bytes(current_revision(request).envelope))
     return Sending(
         effect_id=effect.id,
         key=bytes(effect.key),
         attempt=attempt.number,
         fence=run.fence,
         tool=Tool.objects.get(id=effect.tool_id),
-        arguments=action["arguments"],
+        arguments=agreed.action.arguments,
         not_after=send_before,
         deadline=began + (send_before - now).total_seconds(),
     )
