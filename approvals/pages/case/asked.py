@@ -20,7 +20,7 @@ from tenants.models import Group
 NO_POLICY: Final = PolicyReason(
     name="No policy matched",
     revision=0,
-    sentence="what no policy speaks of needs one person’s key.",
+    sentence="one person’s key is needed.",
 )
 
 

@@ -23,7 +23,7 @@ from approvals.services.case import Answer, Sight
 from approvals.services.judging import judge_answer
 from kernel.problems import Problem
 
-NOT_OFFERED: Final = "The agent does not take this for an answer."
+NOT_OFFERED: Final = "The agent asks for another kind of answer."
 # What the form itself asks for is no reason to withhold the form.
 ASKED_FOR: Final = frozenset({REASON_NEEDED.code, REAUTHENTICATE.code})
 
