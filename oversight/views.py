@@ -9,9 +9,12 @@ from django.views.decorators.http import require_safe
 from approvals.pages.frame import frame
 from approvals.pages.index import read_index
 from approvals.views.request import DeskRequest, missing_is_404, viewer_of
+from kernel.clock import database_now
 from kernel.scope import tenant_transaction
+from oversight.pages.drills import drills_view
 from oversight.pages.run import run_view
 from oversight.pages.runs import RunSelection, runs_view
+from tenants.access import OVERSEERS
 from tenants.pages import member_page
 
 
@@ -40,3 +43,14 @@ def run(request: DeskRequest, id: UUID) -> HttpResponse:
     part = "#run" if request.htmx and request.htmx.target == "run" else ""
     context = {"shell": shell, "run": view}
     return render(request, f"oversight/run.html{part}", context)
+
+
+@member_page(roles=OVERSEERS)
+@require_safe
+def drills(request: DeskRequest) -> HttpResponse:
+    """GET drills: the report of the last one, for those who oversee the tenant."""
+    viewer = viewer_of(request)
+    with tenant_transaction(request.member.tenant_id):
+        view = drills_view(database_now())
+        shell = frame(request.user, viewer, read_index(viewer), place="drills")
+    return render(request, "oversight/drills.html", {"shell": shell, "drills": view})

@@ -16,6 +16,8 @@ PLACES: Final = (
     ("queue", "Queue", "queue", "q"),
     ("runs", "Runs", "runs", "r"),
 )
+# For those who oversee the tenant: owners, admins and auditors.
+OVERSEEN: Final = (("drills", "Drills", "anchor", "d"),)
 
 
 def frame(
@@ -41,7 +43,7 @@ def frame(
         home_href=address("queue", viewer.slug),
         sign_out_href=reverse("account_logout"),
         password_href=reverse("account_change_password"),
-        nav=_nav(viewer.slug, place, counts["mine"]),
+        nav=_nav(viewer, place, counts["mine"]),
         views=_views(viewer.slug, selection, counts) if selection else (),
         switch_href=reverse("home") if several else None,
         live_href=address("stream", viewer.slug, query=about),
@@ -49,17 +51,18 @@ def frame(
     )
 
 
-def _nav(slug: str, place: str, mine: int) -> tuple[NavItem, ...]:
+def _nav(viewer: Viewer, place: str, mine: int) -> tuple[NavItem, ...]:
+    places = PLACES + (OVERSEEN if viewer.membership.oversees else ())
     return tuple(
         NavItem(
             label=label,
-            href=address(name, slug),
+            href=address(name, viewer.slug),
             icon=icon,
             key=key,
             count=mine if name == "queue" else None,
             current=name == place,
         )
-        for name, label, icon, key in PLACES
+        for name, label, icon, key in places
     )
 
 

@@ -78,6 +78,12 @@ VERDICT: Mapping[str, Mark] = {
     "request_changes": Mark("changes", "asked for changes", "warn"),
 }
 
+DRILL: Mapping[str, Mark] = {
+    "passed": Mark("pass", "Passed", "ok"),
+    "failed": Mark("fail", "Failed", "bad"),
+    "skipped": Mark("close", "Skipped"),
+}
+
 KINDS: Mapping[str, Mapping[str, Mark]] = {
     "request": REQUEST,
     "run": RUN,
@@ -86,6 +92,7 @@ KINDS: Mapping[str, Mapping[str, Mark]] = {
     "provenance": PROVENANCE,
     "risk": RISK,
     "verdict": VERDICT,
+    "drill": DRILL,
 }
 
 
