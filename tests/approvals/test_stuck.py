@@ -199,7 +199,7 @@ def test_a_run_whose_key_was_revoked_is_put_before_a_person() -> None:
 def test_policy_alone_never_asks_itself_for_ever(tool_server: ToolServer) -> None:
     """Allowed at once, but only while a fact holds that does not."""
     stage = fresh_stage("managed", **tool_server.definition())
-    stage.policy(verdict="allow")
+    stage.let_through("always")
     request = stage.ask(preconditions=({"field": "ready", "equals": True},))
     assert request.state == Request.State.APPROVED
     assert work_all(stage, request) == ["authority.precondition_missing"]

@@ -188,7 +188,7 @@ def test_a_body_over_the_views_limit_is_413(house: House) -> None:
 def test_a_body_over_the_installations_limit_is_413(
     house: House, settings: Any
 ) -> None:
-    settings.KEYTURN_BODY_LIMIT = 20
+    settings.BODY_LIMIT = 20
     response = post(house.robot.client(), ECHO, {"name": "Ada", "count": 1})
     problem(response, 413, "body_too_large")
 
