@@ -1,6 +1,6 @@
 # The two that matter: `make demo` shows it, `make test` proves it.
 .DEFAULT_GOAL := help
-CHECKS := $(addprefix check-,format lint types layers templates migrations settings)
+CHECKS := $(addprefix check-,format lint types layers templates migrations settings api)
 .PHONY: help demo test test-long check $(CHECKS) fix bench screenshots environment
 MAKEFLAGS += --no-print-directory
 
@@ -66,6 +66,12 @@ check-migrations:
 	@KEYTURN_POOL_SIZE=0 $(RUN) python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 check-settings:
 	@$(PRODUCTION) $(RUN) manage.py check --deploy --fail-level WARNING
+
+check-api:
+	@mkdir -p var
+	@KEYTURN_POOL_SIZE=0 $(RUN) manage.py spectacular --validate --fail-on-warn --file var/openapi.yaml
+	@diff -q docs/openapi.yaml var/openapi.yaml || { \
+		echo 'mend it: uv run manage.py spectacular --file docs/openapi.yaml'; exit 1; }
 
 fix: environment
 	$(RUN) ruff format .

@@ -5,13 +5,14 @@ from typing import Any, Final
 from rest_framework import serializers
 
 from approvals.asks import VERDICTS, Ask
+from approvals.models import Request
 from checkpoints.definition import TOOL_NAME
 from checkpoints.models import Risk
 from checkpoints.serializers import PositionSerializer
 from kernel.canonical import canonical_bytes
 from sessions.contract import FACT_NAME
 from sessions.serializers import Text, Word
-from tenants.rest.strict import StrictSerializer
+from tenants.rest.strict import QuerySerializer, StrictSerializer
 
 MOST_BYTES: Final = 16 * 1024
 A_YEAR: Final = 366 * 24 * 60 * 60  # seconds
@@ -94,6 +95,15 @@ class OneCallSerializer(AskSerializer):
             known = f"It is given with the {given[0]}."
             raise serializers.ValidationError({name: known})
         return attrs
+
+
+class ApprovalListQuery(QuerySerializer):
+    """Which approvals are wanted."""
+
+    status = serializers.ChoiceField(Request.State.choices, required=False)
+    run = serializers.UUIDField(required=False)
+    cursor = serializers.CharField(required=False)
+    limit = serializers.CharField(required=False)
 
 
 class PauseSerializer(StrictSerializer):

@@ -286,8 +286,15 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Keyturn",
-    "DESCRIPTION": "The second key for AI agents.",
+    "DESCRIPTION": (
+        "The second key for AI agents: an agent asks for one exact action, people"
+        " decide, and the action is verified again at the moment it happens.\n\n"
+        "Bodies are strict JSON: no unknown keys, no other types. Whatever is refused"
+        " is `application/problem+json` (RFC 9457); its `code` is stable. Each answer"
+        " below lists the codes that come with it."
+    ),
     "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
     "ENUM_NAME_OVERRIDES": {
         "RunState": "sessions.models.Run.State",
         "RequestState": "approvals.models.Request.State",
@@ -297,15 +304,10 @@ SPECTACULAR_SETTINGS = {
     },
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "POSTPROCESSING_HOOKS": [
-        "approvals.api.described.describe_waiting",
         "drf_spectacular.hooks.postprocess_schema_enums",
         "tenants.rest.schema.describe_problems",
+        "tenants.rest.schema.let_null_be_json",
     ],
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "REDOC_DIST": "SIDECAR",
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 

@@ -3,9 +3,11 @@
 import re
 from typing import Final
 
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from kernel.problems import declare
+from sessions.runs import STALE_WRITER
 
 FENCE: Final = "Keyturn-Fence"
 FENCE_REQUIRED: Final = declare(
@@ -14,6 +16,16 @@ FENCE_REQUIRED: Final = declare(
 HEADER_MALFORMED: Final = declare(
     "header_malformed", status=400, title="A header has another form"
 )
+
+FENCED = OpenApiParameter(
+    name=FENCE,
+    type=int,
+    location=OpenApiParameter.HEADER,
+    required=True,
+    description="The `fence` of the caller's own claim; 409 `stale_writer` for others.",
+)
+NOT_FENCED: Final = (FENCE_REQUIRED, HEADER_MALFORMED, STALE_WRITER)
+"""What a door refuses with that wants a fence."""
 
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 _ENTITY_TAG: Final = re.compile(r'(?:W/)?"([0-9]{1,18})"')

@@ -1,67 +1,128 @@
 """What the OpenAPI document says of this app's answers. Nothing is read with these."""
 
-from typing import Any, Final
+from typing import Final
 
-from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter
 from rest_framework import serializers
 
+from approvals import problems
 from approvals.asks import VERDICTS
 from approvals.models import Request
+from checkpoints.api.checkpoints import NOT_SAVED
+from checkpoints.effects import ATTEMPT_UNKNOWN, OUTCOME_CONFLICT
+from checkpoints.evidence import EVIDENCE_TOO_LARGE
 from checkpoints.models import Effect, Risk, Tool
+from checkpoints.tools import ARGUMENTS_INVALID
+from kernel.json_schema import SCHEMA_INVALID, SCHEMA_TOO_COMPLEX
+from kernel.problems import LOST_RACE
+from sessions.rest import FENCE, NOT_FENCED
+from sessions.runs import PAUSE_OPEN, RUN_ENDED
+from tenants.rest.refusals import refuses
 
-FENCE: Final = OpenApiParameter(
-    name="Keyturn-Fence",
+_ARGUMENTS: Final = (
+    ARGUMENTS_INVALID,
+    SCHEMA_TOO_COMPLEX,
+    problems.SECRET_IN_ARGUMENTS,
+)
+_ASK: Final = (
+    *_ARGUMENTS,
+    SCHEMA_INVALID,
+    problems.TOOL_DISABLED,
+    problems.TOOL_CALL_REPEATED,
+    problems.RUN_NOT_RUNNING,
+)
+NOT_ASKED: Final = refuses(*NOT_FENCED, *_ASK)
+NOT_PAUSED: Final = refuses(*NOT_FENCED, *NOT_SAVED, *_ASK, PAUSE_OPEN, RUN_ENDED)
+NOT_WITHDRAWN: Final = refuses(problems.TOO_LATE)
+NOT_REVISED: Final = refuses(*_ARGUMENTS, problems.NOT_REVISABLE)
+NOT_REDEEMED: Final = refuses(
+    *NOT_FENCED,
+    problems.NOT_APPROVED,
+    problems.PAUSE_UNDECIDED,
+    problems.WRONG_MODE,
+    LOST_RACE,
+)
+NOT_REPORTED: Final = refuses(
+    *NOT_FENCED, OUTCOME_CONFLICT, ATTEMPT_UNKNOWN, EVIDENCE_TOO_LARGE
+)
+NOT_DECIDED: Final = refuses(
+    *_ARGUMENTS,
+    SCHEMA_INVALID,
+    problems.NO_RIGHT,
+    problems.OWN_REQUEST,
+    problems.NOT_ELIGIBLE,
+    problems.REAUTHENTICATE,
+    problems.NOT_PENDING,
+    problems.DIGEST_CHANGED,
+    problems.EXPIRED,
+    problems.ANSWERED_BEFORE,
+    problems.VERDICT_NOT_ALLOWED,
+    problems.REASON_NEEDED,
+    problems.RESPONSE_INVALID,
+    problems.ARGUMENTS_UNCHANGED,
+)
+NOT_REVOKED: Final = refuses(
+    problems.NO_RIGHT, problems.NOT_APPROVED, problems.TOO_LATE
+)
+
+KNOWN: Final = OpenApiParameter(
+    name="If-None-Match",
+    type=str,
+    location=OpenApiParameter.HEADER,
+    description="The `ETag` that is known: 304 if it is still so.",
+)
+FENCED_WITH_A_RUN: Final = OpenApiParameter(
+    name=FENCE,
     type=int,
     location=OpenApiParameter.HEADER,
-    required=True,
-    description="The run's fencing token; 409 `stale_writer` once it was claimed anew.",
+    description="Needed with `run`: the fence of the caller's own claim of it.",
 )
-WAITING: Final = {
-    "operationId": "get_approval",
-    "description": (
-        "Read an approval, or wait for it: the answer comes when it is `until`, or"
-        " after `wait` seconds with what there is."
-    ),
-    "tags": ["approvals"],
-    "security": [{"apiKey": []}],
-    "parameters": [
-        {
-            "in": "path",
-            "name": "id",
-            "required": True,
-            "schema": {"type": "string", "format": "uuid"},
-        },
-        {
-            "in": "query",
-            "name": "wait",
-            "schema": {"type": "integer", "minimum": 0, "maximum": 60, "default": 0},
-            "description": "Seconds.",
-        },
-        {
-            "in": "query",
-            "name": "until",
-            "schema": {"type": "string", "enum": ["decided", "done"]},
-            "description": "`done` is also reached when the next move is the agent's.",
-        },
-        {
-            "in": "header",
-            "name": "If-None-Match",
-            "schema": {"type": "string"},
-            "description": "The `ETag` that is known: 304 if it is still so.",
-        },
-    ],
-    "responses": {
-        "200": {
-            "description": "",
-            "content": {
-                "application/json": {
-                    "schema": {"$ref": "#/components/schemas/ApprovalDocument"}
-                }
-            },
-        },
-        "304": {"description": "It is as it was."},
-    },
+
+_PAYMENT: Final = {
+    "tool": "pay",
+    "arguments": {"payee": "Halden Paper Supply", "amount": "1240.00"},
 }
+ONE_CALL: Final = OpenApiExample(
+    "A payment",
+    value={**_PAYMENT, "subject": "customer-7", "explanation": "Invoice INV-1042."},
+    request_only=True,
+)
+PAUSE: Final = OpenApiExample(
+    "A payment, from a checkpoint",
+    value={
+        "checkpoint": {
+            "parent": 3,
+            "schema_version": 1,
+            "payload": "{}",
+            "header": {"completed": ["compare"], "pending": ["pay"], "markers": {}},
+        },
+        "requests": [
+            {
+                **_PAYMENT,
+                "tool_call_id": "call-8",
+                "preconditions": [
+                    {"field": "po_matched", "equals": True, "max_age": 86400}
+                ],
+            }
+        ],
+    },
+    request_only=True,
+)
+REPORT: Final = OpenApiExample(
+    "It happened",
+    value={
+        "attempt": 1,
+        "outcome": "confirmed",
+        "external_id": "PAY-7",
+        "evidence": {"http_status": 201},
+    },
+    request_only=True,
+)
+DECISION: Final = OpenApiExample(
+    "Approved",
+    value={"verdict": "approve", "digest": "9f" * 32, "reason": "Matches the order."},
+    request_only=True,
+)
 NEXT: Final = ("wait", "revise", "redeem", "use_answer", "stop", "done")
 
 
@@ -203,12 +264,3 @@ class RedeemedDocument(serializers.Serializer[object]):
     effect = HandedEffect()
     token = serializers.CharField()
     verification = VerificationPassed()
-
-
-def describe_waiting(
-    result: dict[str, Any], generator: Any, request: Any, public: bool
-) -> dict[str, Any]:
-    """Add the one door that is no view of the framework, because it waits."""
-    result["paths"].setdefault("/api/v1/approvals/{id}", {})["get"] = dict(WAITING)
-    result["paths"] = dict(sorted(result["paths"].items()))
-    return result

@@ -1,23 +1,13 @@
 """Each view reads the body, calls one verb and answers with what it rendered."""
 
-from typing import ClassVar
 from uuid import UUID
 
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request as HTTPRequest
 from rest_framework.response import Response
 
-from approvals.api.described import (
-    FENCE,
-    ApprovalDocument,
-    ApprovalPage,
-    ApprovalWithFence,
-    EffectSummary,
-    PauseDocument,
-    RedeemedDocument,
-)
+from approvals.api import described
 from approvals.api.documents import (
     approval_document,
     approval_documents,
@@ -28,6 +18,7 @@ from approvals.api.documents import (
 )
 from approvals.models import Decision, Request
 from approvals.serializers import (
+    ApprovalListQuery,
     AskSerializer,
     DecisionSerializer,
     NothingSerializer,
@@ -47,28 +38,31 @@ from approvals.services.revise import revise, withdraw
 from approvals.services.revoke import revoke
 from checkpoints.serializers import PositionSerializer
 from kernel.scope import tenant_transaction
-from sessions.rest import fence_of
+from sessions.rest import FENCED, fence_of
 from tenants.rest.answers import rendered
+from tenants.rest.bodies import CHECKPOINT_LIMIT
 from tenants.rest.once import answered, once_from
 from tenants.rest.paging import page_of_many
-from tenants.rest.strict import QuerySerializer
 from tenants.rest.views import AgentView, MemberView
 from tenants.scopes import APPROVALS, EFFECTS
 
 
 class PauseView(AgentView):
-    """POST runs/{id}/pause: stop at a checkpoint and ask."""
+    """Stopping at a checkpoint to ask."""
 
     scope = APPROVALS
-    body_limit: ClassVar[int | None] = 12 * 1024 * 1024
+    body_limit = CHECKPOINT_LIMIT
 
     @extend_schema(
         operation_id="pause_run",
+        parameters=[FENCED],
         request=PauseSerializer,
-        parameters=[FENCE],
-        responses={201: PauseDocument},
+        responses={201: described.PauseDocument},
+        examples=[described.PAUSE],
+        extensions=described.NOT_PAUSED,
     )
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
+        """Save a checkpoint and ask for actions from it: all of it, or nothing."""
         body = PauseSerializer.read(request)
         once = once_from(request, rendered(pause_document, status=201))
         pause_run(
@@ -83,15 +77,8 @@ class PauseView(AgentView):
         return answered(once)
 
 
-class ApprovalListQuery(QuerySerializer):
-    status = serializers.ChoiceField(Request.State.choices, required=False)
-    run = serializers.UUIDField(required=False)
-    cursor = serializers.CharField(required=False)
-    limit = serializers.CharField(required=False)
-
-
 class ApprovalsView(AgentView):
-    """GET approvals: the agent's own. POST approvals: ask in one call."""
+    """The agent's requests."""
 
     scope = APPROVALS
     query_class = ApprovalListQuery
@@ -99,9 +86,10 @@ class ApprovalsView(AgentView):
     @extend_schema(
         operation_id="list_approvals",
         parameters=[ApprovalListQuery],
-        responses=ApprovalPage,
+        responses=described.ApprovalPage,
     )
     def get(self, request: HTTPRequest) -> Response:
+        """List what this agent asked for, newest first."""
         query = self.query
         with tenant_transaction(self.principal.tenant_id):
             rows = Request.objects.filter(agent_id=self.principal.agent_id)
@@ -114,10 +102,14 @@ class ApprovalsView(AgentView):
 
     @extend_schema(
         operation_id="request_approval",
+        parameters=[described.FENCED_WITH_A_RUN],
         request=OneCallSerializer,
-        responses={201: ApprovalWithFence},
+        responses={201: described.ApprovalWithFence},
+        examples=[described.ONE_CALL],
+        extensions=described.NOT_ASKED,
     )
     def post(self, request: HTTPRequest) -> HttpResponse:
+        """Ask for one action in one call; what it needs around it opens by itself."""
         body = OneCallSerializer.read(request)
         once = once_from(request, rendered(approval_with_run, status=201))
         request_approval(
@@ -133,16 +125,18 @@ class ApprovalsView(AgentView):
 
 
 class WithdrawView(AgentView):
-    """POST approvals/{id}/withdraw: the agent no longer wants it."""
+    """The agent no longer wants it."""
 
     scope = APPROVALS
 
     @extend_schema(
         operation_id="withdraw_approval",
         request=ReasonSerializer,
-        responses=ApprovalDocument,
+        responses=described.ApprovalDocument,
+        extensions=described.NOT_WITHDRAWN,
     )
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
+        """Take a question back, also an approved one, until it was acted upon."""
         body = ReasonSerializer.read(request)
         once = once_from(request, rendered(approval_document))
         withdraw(self.principal, request_id=id, reason=body["reason"], once=once)
@@ -150,16 +144,18 @@ class WithdrawView(AgentView):
 
 
 class ReviseView(AgentView):
-    """POST approvals/{id}/revise: new arguments, after changes were asked for."""
+    """The agent's answer to a request for changes."""
 
     scope = APPROVALS
 
     @extend_schema(
         operation_id="revise_approval",
         request=ReviseSerializer,
-        responses=ApprovalDocument,
+        responses=described.ApprovalDocument,
+        extensions=described.NOT_REVISED,
     )
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
+        """Give new arguments after changes were asked for."""
         body = ReviseSerializer.read(request)
         once = once_from(request, rendered(approval_document))
         revise(
@@ -173,17 +169,25 @@ class ReviseView(AgentView):
 
 
 class RedeemView(AgentView):
-    """POST approvals/{id}/redeem: consume the grant and receive the effect."""
+    """The agent takes its approved action."""
 
     scope = EFFECTS
 
     @extend_schema(
         operation_id="redeem_approval",
-        request=None,
-        parameters=[FENCE],
-        responses=RedeemedDocument,
+        parameters=[FENCED],
+        request=NothingSerializer,
+        responses=described.RedeemedDocument,
+        extensions=described.NOT_REDEEMED,
     )
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
+        """Use the approval up, and receive the one action that may happen now.
+
+        Identity, position, effects and authority are checked live. A refusal is 409
+        with the code of the check that refused, such as `authority.policy_changed`,
+        its `class` (wait, reopen or stop) and the answers of all `checks`. One of
+        class wait is not kept for its idempotency key.
+        """
         NothingSerializer.read(request)
         once = once_from(request, rendered(redeemed_document))
         redeem(self.principal, request_id=id, fence=fence_of(request), once=once)
@@ -191,17 +195,20 @@ class RedeemView(AgentView):
 
 
 class ReportView(AgentView):
-    """POST effects/{id}/report: what came of the agent's own action."""
+    """What came of the agent's own action."""
 
     scope = EFFECTS
 
     @extend_schema(
         operation_id="report_effect",
+        parameters=[FENCED],
         request=ReportSerializer,
-        parameters=[FENCE],
-        responses=EffectSummary,
+        responses=described.EffectSummary,
+        examples=[described.REPORT],
+        extensions=described.NOT_REPORTED,
     )
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
+        """Report an attempt's outcome; the same again is answered alike."""
         body = ReportSerializer.read(request)
         once = once_from(request, rendered(effect_document))
         report_effect(
@@ -218,14 +225,17 @@ class ReportView(AgentView):
 
 
 class DecisionsView(MemberView):
-    """POST approvals/{id}/decisions: a member's browser session and nothing else."""
+    """A member's browser session and nothing else."""
 
     @extend_schema(
         operation_id="decide_approval",
         request=DecisionSerializer,
-        responses=ApprovalDocument,
+        responses=described.ApprovalDocument,
+        examples=[described.DECISION],
+        extensions=described.NOT_DECIDED,
     )
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
+        """Answer the revision whose digest was on the screen. Never with an API key."""
         body = DecisionSerializer.read(request)
         once = once_from(request, rendered(approval_document))
         answer = Answer(
@@ -240,14 +250,16 @@ class DecisionsView(MemberView):
 
 
 class RevokeView(MemberView):
-    """POST approvals/{id}/revoke: take an approval back before it is used."""
+    """Taking an approval back before it is used."""
 
     @extend_schema(
         operation_id="revoke_approval",
         request=ReasonSerializer,
-        responses=ApprovalDocument,
+        responses=described.ApprovalDocument,
+        extensions=described.NOT_REVOKED,
     )
     def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
+        """Revoke an approval, until it was acted upon."""
         body = ReasonSerializer.read(request)
         once = once_from(request, rendered(approval_document))
         revoke(self.person, request_id=id, reason=body["reason"], once=once)

@@ -16,9 +16,11 @@ from django.http.response import HttpResponseNotModified
 from django.utils.cache import patch_cache_control
 from django.utils.http import parse_etags
 from django.views.decorators.csrf import csrf_exempt
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 
+from approvals.api.described import KNOWN, ApprovalDocument
 from approvals.reading import Snapshot, as_json, own_snapshot
 from approvals.wait.hub import News, hub
 from approvals.wait.pace import Pace
@@ -31,8 +33,9 @@ from tenants.models import Tenant
 from tenants.principal import Principal
 from tenants.rest.answers import json_response, json_text
 from tenants.rest.exceptions import TOO_MANY, problems
+from tenants.rest.refusals import refuses
 from tenants.rest.strict import QuerySerializer
-from tenants.rest.views import require_scope
+from tenants.rest.views import AgentView, require_scope
 from tenants.scopes import READ
 
 LONGEST: Final = 60  # seconds
@@ -47,6 +50,23 @@ class WaitQuery(QuerySerializer):
     until = serializers.ChoiceField(["decided", "done"], default="done")
 
 
+class ApprovalView(AgentView):
+    """What the OpenAPI document says of this door: it is no view of the framework."""
+
+    @extend_schema(
+        operation_id="get_approval",
+        parameters=[WaitQuery, KNOWN],
+        responses={200: ApprovalDocument, 304: None},
+        extensions=refuses(TOO_MANY),
+    )
+    def get(self, request: object, id: UUID) -> None:
+        """Read an approval, or wait for it.
+
+        With `wait` the answer comes when it is `until`, or after so many seconds with
+        what there is. `done` is also reached when the next move is the agent's own.
+        """
+
+
 @csrf_exempt  # so that any other method is told what this door is for
 @problems
 async def approval(request: HttpRequest, id: UUID) -> HttpResponse:
@@ -58,6 +78,10 @@ async def approval(request: HttpRequest, id: UUID) -> HttpResponse:
         _check_pace(credential)
     document = await _wait(credential, id, int(query["wait"]), query["until"])
     return _answer(request, document)
+
+
+# Where the document's generator looks for what it describes.
+approval.cls, approval.initkwargs = ApprovalView, {}  # type: ignore[attr-defined]
 
 
 def _check_door(request: HttpRequest) -> None:

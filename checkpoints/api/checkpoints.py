@@ -1,5 +1,6 @@
 """Checkpoints, over HTTP."""
 
+from typing import Final
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -8,19 +9,37 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from checkpoints.api.documents import checkpoint_document, saved_document
+from checkpoints.checkpoint import (
+    CHECKPOINT_CORRUPTED,
+    HEADER_INVALID,
+    PAYLOAD_TOO_LARGE,
+    SCHEMA_UNSUPPORTED,
+    STALE_CHECKPOINT,
+)
 from checkpoints.serializers import (
+    PAYLOAD_INVALID,
     CheckpointDocument,
     PositionSerializer,
     SavedDocument,
 )
 from checkpoints.services import read_checkpoint, save_checkpoint
-from sessions.api.runs import FENCED
-from sessions.rest import fence_of
+from sessions.rest import FENCED, NOT_FENCED, fence_of
+from sessions.runs import PAUSE_OPEN, RUN_ENDED
 from tenants.rest.answers import rendered
 from tenants.rest.bodies import CHECKPOINT_LIMIT
 from tenants.rest.once import answered, once_from
+from tenants.rest.refusals import refuses
 from tenants.rest.views import AgentView
 from tenants.scopes import SESSIONS
+
+NOT_SAVED: Final = (
+    STALE_CHECKPOINT,
+    SCHEMA_UNSUPPORTED,
+    PAYLOAD_INVALID,
+    PAYLOAD_TOO_LARGE,
+    HEADER_INVALID,
+)
+"""What a position is refused with, also one that comes with questions."""
 
 
 class CheckpointsView(AgentView):
@@ -34,6 +53,7 @@ class CheckpointsView(AgentView):
         parameters=[FENCED],
         request=PositionSerializer,
         responses={201: SavedDocument},
+        extensions=refuses(*NOT_FENCED, *NOT_SAVED, PAUSE_OPEN, RUN_ENDED),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """Make a position the run's head, if its parent still is."""
@@ -54,7 +74,11 @@ class CheckpointView(AgentView):
 
     scope = SESSIONS
 
-    @extend_schema(operation_id="get_checkpoint", responses=CheckpointDocument)
+    @extend_schema(
+        operation_id="get_checkpoint",
+        responses=CheckpointDocument,
+        extensions=refuses(CHECKPOINT_CORRUPTED),
+    )
     def get(self, request: Request, id: UUID, number: int) -> Response:
         """Read a checkpoint exactly as it was saved, its digest checked."""
         return _answer(self, id, number)
@@ -65,7 +89,11 @@ class HeadView(AgentView):
 
     scope = SESSIONS
 
-    @extend_schema(operation_id="get_head", responses=CheckpointDocument)
+    @extend_schema(
+        operation_id="get_head",
+        responses=CheckpointDocument,
+        extensions=refuses(CHECKPOINT_CORRUPTED),
+    )
     def get(self, request: Request, id: UUID) -> Response:
         """Read the run's head exactly as it was saved, its digest checked."""
         return _answer(self, id, None)

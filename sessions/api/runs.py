@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -13,7 +13,8 @@ from sessions.api.documents import run_document, run_row
 from sessions.hooks import hooks
 from sessions.models import Run
 from sessions.queries import own_run, runs_of
-from sessions.rest import FENCE, entity_tag, fence_of
+from sessions.rest import FENCED, NOT_FENCED, entity_tag, fence_of
+from sessions.runs import LEASE_HELD, PAUSE_OPEN, RUN_ENDED, WRONG_STATE
 from sessions.serializers import (
     EndSerializer,
     LeaseSerializer,
@@ -31,19 +32,13 @@ from sessions.services import (
     heartbeat,
     start_run,
 )
+from sessions.services.workflows import WORKFLOW_UNKNOWN
 from tenants.rest.answers import Rendered, json_text, rendered
 from tenants.rest.once import answered, once_from
 from tenants.rest.paging import page
+from tenants.rest.refusals import refuses
 from tenants.rest.views import AgentView
 from tenants.scopes import SESSIONS
-
-FENCED = OpenApiParameter(
-    name=FENCE,
-    type=int,
-    location=OpenApiParameter.HEADER,
-    required=True,
-    description="The `fence` of the caller's own claim; 409 `stale_writer` for others.",
-)
 
 
 class SessionRunsView(AgentView):
@@ -55,6 +50,7 @@ class SessionRunsView(AgentView):
         operation_id="start_run",
         request=RunSerializer,
         responses={201: RunDocument, 200: RunDocument},
+        extensions=refuses(WORKFLOW_UNKNOWN),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """Start a run, claimed by the caller; 200 and unclaimed if it is known already."""
@@ -100,7 +96,10 @@ class ClaimView(AgentView):
     scope = SESSIONS
 
     @extend_schema(
-        operation_id="claim_run", request=LeaseSerializer, responses=RunDocument
+        operation_id="claim_run",
+        request=LeaseSerializer,
+        responses=RunDocument,
+        extensions=refuses(LEASE_HELD, RUN_ENDED),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """Become the run's one writer, under a new fence."""
@@ -120,6 +119,7 @@ class HeartbeatView(AgentView):
         parameters=[FENCED],
         request=LeaseSerializer,
         responses=RunDocument,
+        extensions=refuses(*NOT_FENCED, RUN_ENDED),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """Keep the lease for so many seconds from now."""
@@ -140,6 +140,7 @@ class CompleteView(AgentView):
         parameters=[FENCED],
         request=ResultSerializer,
         responses=RunDocument,
+        extensions=refuses(*NOT_FENCED, RUN_ENDED, WRONG_STATE, PAUSE_OPEN),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """End the run as done."""
@@ -160,6 +161,7 @@ class FailView(AgentView):
         parameters=[FENCED],
         request=EndSerializer,
         responses=RunDocument,
+        extensions=refuses(*NOT_FENCED, RUN_ENDED, WRONG_STATE, "effect_in_flight"),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """End the run as failed, together with what it asked."""
@@ -178,6 +180,7 @@ class CancelView(AgentView):
         parameters=[FENCED],
         request=EndSerializer,
         responses=RunDocument,
+        extensions=refuses(*NOT_FENCED, RUN_ENDED, WRONG_STATE, "effect_in_flight"),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """End the run as not wanted, together with what it asked."""

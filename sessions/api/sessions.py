@@ -4,7 +4,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.http import HttpResponse
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -17,7 +17,8 @@ from sessions.api.documents import (
 )
 from sessions.api.raw import ItemsParser
 from sessions.queries import latest_items, own_session, sessions_of, with_waiting
-from sessions.rest import fence_if_any
+from sessions.rest import FENCE, HEADER_MALFORMED, fence_if_any
+from sessions.runs import STALE_WRITER
 from sessions.serializers import (
     ItemsDocument,
     ItemsQuery,
@@ -29,15 +30,25 @@ from sessions.serializers import (
     SessionSerializer,
 )
 from sessions.services import append_items, open_session
+from sessions.services.sessions import SUBJECT_DIFFERS
 from tenants.rest.answers import json_response, rendered
 from tenants.rest.bodies import MEBIBYTE
 from tenants.rest.once import answered, once_from
 from tenants.rest.paging import page
+from tenants.rest.refusals import refuses
 from tenants.rest.views import AgentView
 from tenants.scopes import SESSIONS
 
 MOST_ITEMS: Final = 10_000
 """As many as one answer holds, whatever limit was asked for."""
+
+
+FENCED_IF_IN_A_RUN: Final = OpenApiParameter(
+    name=FENCE,
+    type=int,
+    location=OpenApiParameter.HEADER,
+    description="Shown, it must be that of the `run` which the items belong to.",
+)
 
 
 class SessionsView(AgentView):
@@ -64,6 +75,7 @@ class SessionsView(AgentView):
         operation_id="open_session",
         request=SessionSerializer,
         responses={201: SessionDocument},
+        extensions=refuses(SUBJECT_DIFFERS),
     )
     def post(self, request: Request) -> HttpResponse:
         """Open a session; again with the same `external_id`, find it."""
@@ -108,7 +120,9 @@ class ItemsView(AgentView):
     @extend_schema(
         operation_id="append_items",
         request=ItemsSerializer,
+        parameters=[FENCED_IF_IN_A_RUN],
         responses={201: PlacesDocument},
+        extensions=refuses(HEADER_MALFORMED, STALE_WRITER),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """Add items after the last one: all of them, in this order, or none."""

@@ -8,12 +8,20 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from kernel.json_schema import SCHEMA_TOO_COMPLEX
 from kernel.problems import declare
 from kernel.scope import tenant_transaction
 from sessions.api.documents import transition_document, version_document
-from sessions.api.runs import FENCED
+from sessions.contract import (
+    FACT_INVALID,
+    FACT_NOT_ALLOWED,
+    PROVENANCE_NOT_ALLOWED,
+    STAGE_NOT_ALLOWED,
+)
+from sessions.facts import NOTHING_TO_RECORD, STALE_VERSION
 from sessions.queries import own_run, transitions_of
-from sessions.rest import fence_of, version_expected
+from sessions.rest import FENCED, NOT_FENCED, fence_of, version_expected
+from sessions.runs import RUN_ENDED
 from sessions.serializers import (
     PageQuery,
     TransitionPage,
@@ -24,6 +32,7 @@ from sessions.services import record_transition
 from tenants.rest.answers import rendered
 from tenants.rest.once import answered, once_from
 from tenants.rest.paging import page
+from tenants.rest.refusals import refuses
 from tenants.rest.views import AgentView
 from tenants.scopes import SESSIONS
 
@@ -56,6 +65,18 @@ class TransitionsView(AgentView):
         parameters=[FENCED, OpenApiParameter("If-Match", str, "header")],
         request=TransitionSerializer,
         responses={201: VersionDocument},
+        extensions=refuses(
+            *NOT_FENCED,
+            RUN_ENDED,
+            STALE_VERSION,
+            VERSION_REQUIRED,
+            NOTHING_TO_RECORD,
+            STAGE_NOT_ALLOWED,
+            FACT_NOT_ALLOWED,
+            FACT_INVALID,
+            PROVENANCE_NOT_ALLOWED,
+            SCHEMA_TOO_COMPLEX,
+        ),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """State facts and move between stages, if nothing changed since the version."""

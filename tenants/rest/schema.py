@@ -1,4 +1,7 @@
-"""What the OpenAPI document says about all views: keys, sessions, problems, replays."""
+"""What the OpenAPI document says about all views: keys, sessions, replays.
+
+What they refuse with is in `refusals`; here it is joined to each operation.
+"""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -12,41 +15,26 @@ from drf_spectacular.plumbing import build_bearer_security_scheme_object
 from drf_spectacular.utils import Direction
 
 from tenants.authentication import TENANT_HEADER
-from tenants.rest.answers import PROBLEM
+from tenants.rest.exceptions import REPLAY
 from tenants.rest.once import HEADER as IDEMPOTENCY_KEY
+from tenants.rest.refusals import codes_of, components, responses_of
 
-_FLAW: Final = {
-    "type": "object",
-    "required": ["pointer", "code", "detail"],
-    "properties": {
-        "pointer": {"type": "string", "description": "RFC 6901, into the body."},
-        "code": {"type": "string"},
-        "detail": {"type": "string"},
-    },
-}
-_PROBLEM: Final = {
-    "type": "object",
-    "description": "RFC 9457. `code` is stable and for machines, the rest for people.",
-    "required": ["type", "title", "status", "detail", "code"],
-    "properties": {
-        "type": {"type": "string", "format": "uri"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-        "code": {"type": "string"},
-        "pointer": {"type": "string", "description": "The first place that is wrong."},
-        "errors": {"type": "array", "items": _FLAW},
-    },
-}
 _IDEMPOTENCY_KEY: Final = {
     "in": "header",
     "name": IDEMPOTENCY_KEY,
     "required": False,
     "schema": {"type": "string", "pattern": "^[\\x21-\\x7e]{1,255}$"},
+    "example": "order-1842/pay",
     "description": (
-        "The same key and body get the stored answer, with `Idempotent-Replay: true`;"
+        f"The same key and body get the stored answer, with `{REPLAY}: true`;"
         " another body 422, while the first is under way 409."
     ),
+}
+_REPLAYED: Final = {
+    REPLAY: {
+        "schema": {"type": "string", "enum": ["true"]},
+        "description": "The answer was given before, and nothing was done again.",
+    }
 }
 
 
@@ -92,22 +80,50 @@ class StrictScheme(OpenApiSerializerExtension):
 def describe_problems(
     result: dict[str, Any], generator: Any, request: Any, public: bool
 ) -> dict[str, Any]:
-    """Post-processing hook: every operation may answer with a problem, and every POST
-    takes an idempotency key."""
-    components = result.setdefault("components", {})
-    components.setdefault("schemas", {})["Problem"] = _PROBLEM
-    components.setdefault("responses", {})["Problem"] = {
-        "description": "Refused: the code says why.",
-        "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-    }
-    for method, operation in _operations(result):
-        refused = {"$ref": "#/components/responses/Problem"}
-        operation.setdefault("responses", {}).setdefault("default", refused)
+    """Post-processing hook: what each operation refuses with, and that every POST takes
+    an idempotency key."""
+    referred: set[str] = set()
+    for path, method, operation in _operations(result):
         if method == "post":
             operation.setdefault("parameters", []).append(_IDEMPOTENCY_KEY)
+            _say_replayed(operation)
+        codes = codes_of(path, method, operation)
+        operation["responses"] |= responses_of(codes)
+        referred |= codes
+    for kind, parts in components(referred).items():
+        result.setdefault("components", {}).setdefault(kind, {}).update(parts)
     return result
 
 
-def _operations(result: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for path in result.get("paths", {}).values():
-        yield from path.items()
+def let_null_be_json(
+    result: dict[str, Any], generator: Any, request: Any, public: bool
+) -> dict[str, Any]:
+    """Post-processing hook: any JSON is null too, and not one of the two."""
+    simplified: dict[str, Any] = _simplified(result)
+    return simplified
+
+
+_ANY_OR_NULL: Final = [{}, {"type": "null"}]
+
+
+def _simplified(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_simplified(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    inner = {key: _simplified(value) for key, value in part.items()}
+    if inner.get("oneOf") == _ANY_OR_NULL:
+        del inner["oneOf"]
+    return inner
+
+
+def _say_replayed(operation: dict[str, Any]) -> None:
+    for status, response in operation["responses"].items():
+        if status.startswith("2"):
+            response["headers"] = {**response.get("headers", {}), **_REPLAYED}
+
+
+def _operations(result: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in result.get("paths", {}).items():
+        for method, operation in methods.items():
+            yield path, method, operation

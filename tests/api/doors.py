@@ -6,7 +6,7 @@ an address without a description fails.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from django.test import Client
@@ -42,7 +42,6 @@ class Door:
     nullable: tuple[str, ...] = ()
     query: tuple[str, ...] = ()
     optional_body: bool = False
-    headers: dict[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -70,7 +69,7 @@ class Door:
     ) -> Any:
         """Use it as somebody who may, with its own body and fence; or otherwise."""
         client = client or self.client(world)
-        sent = {**self.headers, **self.fenced(world), **(headers or {})}
+        sent = {**self.fenced(world), **(headers or {})}
         place = self.address(world) if address is None else address
         if self.method == "get":
             return client.get(place, headers=sent)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.api import attacks
+from tests.api import attacks, contract
 from tests.api.attacks import Attack
 from tests.api.doors import DOORS, WRITING, Door, found_in_urlconf
 from tests.api.traces import trace
@@ -34,7 +34,7 @@ def test_what_is_attacked_here_is_otherwise_accepted(door: Door, world: World) -
     assert answer.status_code in {200, 201}, answer.content
 
 
-def flaws(answer: Any, attack: Attack) -> str:
+def flaws(door: Door, answer: Any, attack: Attack) -> str:
     """Why this answer is not how one refuses; empty if it is."""
     if not 400 <= answer.status_code < 500:
         return f"answered {answer.status_code}: {answer.content[:200]!r}"
@@ -47,6 +47,8 @@ def flaws(answer: Any, attack: Attack) -> str:
         return f"has the code {problem['code']}: {problem['detail'][:200]}"
     if attack.pointer is not None and problem.get("pointer") != attack.pointer:
         return f"points at {problem.get('pointer')!r}"
+    if (answer.status_code, problem["code"]) not in contract.refusals(door):
+        return f"has the code {problem['code']}, which is not in the description"
     if len(answer.content) > LONGEST_REFUSAL:
         return f"has {len(answer.content)} bytes"
     return ""
@@ -60,7 +62,7 @@ def check_all(door: Door, world: World, made: Iterable[Attack]) -> None:
         answer = door.call(
             world, client, raw=attack.body, address=place, headers=headers
         )
-        flaw = flaws(answer, attack)
+        flaw = flaws(door, answer, attack)
         if flaw:
             failed.append(f"{attack.name}: {flaw}")
     assert not failed, "\n".join(failed[:40])

@@ -1,0 +1,17 @@
+// Shows the API's description. Nothing can be sent from the page: deciding needs a
+// person on a page of their own, and keys are not for pasting into browsers.
+"use strict";
+
+const place = document.getElementById("api");
+const nothing = () => () => null;
+
+SwaggerUIBundle({
+  domNode: place,
+  url: place.dataset.schema,
+  deepLinking: true,
+  docExpansion: "list",
+  defaultModelsExpandDepth: 0,
+  supportedSubmitMethods: [],
+  validatorUrl: "none",
+  plugins: [{ wrapComponents: { authorizeBtn: nothing, authorizeOperationBtn: nothing } }],
+});
