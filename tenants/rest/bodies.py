@@ -23,7 +23,7 @@ LENGTH_REQUIRED: Final = declare(
 class StrictJSONParser(BaseParser):
     """`application/json` that means one thing only, up to the view's `body_limit`.
 
-    The limit is the setting KEYTURN_BODY_LIMIT (bytes, default 1 MiB) where the view
+    The limit is the setting BODY_LIMIT (bytes, default 1 MiB) where the view
     does not say. Raises `Problem` 413 `body_too_large`, 400 `json.…`.
     """
 
