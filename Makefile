@@ -1,7 +1,8 @@
 # The two that matter: `make demo` shows it, `make test` proves it.
 .DEFAULT_GOAL := help
 CHECKS := $(addprefix check-,format lint types layers templates migrations settings api)
-.PHONY: help demo test test-long check $(CHECKS) fix bench screenshots environment
+.PHONY: help demo test test-long fuzz-state mutants check $(CHECKS) fix bench screenshots \
+	environment
 MAKEFLAGS += --no-print-directory
 
 UV := .ci/uv
@@ -20,6 +21,8 @@ help:
 	@echo 'make demo         run everything on this machine, with people and requests in it'
 	@echo 'make test         the tests, with real PostgreSQL, workers and Chromium'
 	@echo 'make test-long    the tests that take longer: crashes, races, load'
+	@echo 'make fuzz-state   random interleavings of every verb and fault: SECONDS=600, SEED='
+	@echo 'make mutants      edits of the source, each of which a test must notice'
 	@echo 'make check        formatting, lint, types, layers, migrations, settings'
 	@echo 'make fix          format, and mend what can be mended by itself'
 	@echo 'make bench        measure'
@@ -40,6 +43,16 @@ test: environment
 
 test-long: environment
 	@CHROMIUM="$$(.ci/browser)" $(RUN) pytest -m long $(ARGS)
+
+SECONDS ?= 600
+SEED ?=
+LANES ?=
+fuzz-state: environment
+	@$(RUN) python -m tests.machine.fuzz --seconds $(SECONDS) \
+		$(if $(SEED),--seed $(SEED)) $(if $(LANES),--lanes $(LANES))
+
+mutants: environment
+	@$(RUN) python -m tests.mutants $(ARGS)
 
 screenshots: environment
 	@browser=$$(.ci/browser) || exit 1; \
