@@ -11,6 +11,7 @@ from typing import Final
 from approvals.checks import verify
 from approvals.envelope import Envelope
 from approvals.models import Request
+from approvals.problems import PAUSE_UNDECIDED
 from approvals.queries import current_revision
 from approvals.resume.barriers import CONSUME, INTENT, RESTORE, reach
 from approvals.resume.job import Claimed, finish, hold, wait
@@ -19,6 +20,7 @@ from approvals.resume.send import Sending, send_and_settle
 from approvals.services.closing import go_on
 from approvals.services.consume import Declined, Started, Writer, consume, decline
 from approvals.services.gather import gather
+from approvals.services.granting import waits_for_others
 from approvals.services.refusing import store_report
 from approvals.services.scene import lock_scene_of
 from checkpoints.models import Effect, Tool
@@ -54,6 +56,10 @@ def _verify(verb: Verb, claimed: Claimed) -> Started | Effect | str:
     if request.state != Request.State.APPROVED:
         finish(claimed, run, request.state)
         return str(request.state)
+    if waits_for_others(request.pause_id):
+        # One of them is asked again since this job was owed.
+        wait(claimed, PAUSE_UNDECIDED.code)
+        return PAUSE_UNDECIDED.code
     if Tool.objects.get(id=request.tool_id).mode == Tool.Mode.AGENT:
         return _say_ready(verb, claimed, request, run)
     writer = Writer(holder=claimed.claim, seconds=LEASE)

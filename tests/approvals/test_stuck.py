@@ -300,3 +300,19 @@ def test_a_run_that_a_person_lets_go_on_does_not_stay_paused_for_nothing() -> No
     assert stage.fresh(run).state == Run.State.NEEDS_ATTENTION
     release_run(house.alice.person, run_id=run.id, reason="It has a new key.")
     assert stage.fresh(run).state == Run.State.RUNNING
+
+
+def test_what_waits_for_all_waits_again_for_one_that_is_asked_again(
+    tool_server: ToolServer,
+) -> None:
+    stage = fresh_stage("managed", **tool_server.definition())
+    missing = ({"field": "ready", "equals": True},)
+    first, second = stage.ask_all([{"preconditions": missing}, {"arguments": OTHER}])
+    for one in (first, second):
+        stage.answer(one)
+    assert work_all(stage, first) == ["authority.precondition_missing"]
+    assert work_all(stage, second) == ["pause_undecided"]
+    assert tool_server.calls() == 0
+    stage.answer(first, verdict=V.REJECT, reason="No.")
+    make_due(stage, second)
+    assert work_all(stage, second) == ["confirmed"]

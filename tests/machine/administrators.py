@@ -6,11 +6,16 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from approvals.services.policies import publish_policy, retire_policy
+from approvals.services.policies import (
+    cosign_policy,
+    publish_policy,
+    retire_policy,
+)
 from approvals.services.queues import give_right, take_right
 from approvals.services.recovery import begin_recovery, end_recovery
 from checkpoints.services.tools import change_tool, disable_tool
 from kernel.problems import Problem
+from tenants.checks import Operator
 from tenants.services import (
     add_agent_owner,
     add_to_group,
@@ -47,18 +52,24 @@ class Administrators(People):
     @rule(
         name=st.sampled_from(NAMES),
         definition=st.sampled_from(DEFINITIONS),
-        author=st.sampled_from(["alice", "alice", "dave", "erin"]),
+        author=st.sampled_from(["alice", "dave", "erin", None, None]),
     )
-    def publish(self, name: str, definition: Any, author: str) -> None:
-        by = self.world.people[author].id
+    def publish(self, name: str, definition: Any, author: str | None) -> None:
+        """Without an author: by the operator, on the server itself."""
+        by = self.world.people[author].id if author else Operator.CONSOLE
         self.change(publish_policy, by=by, name=name, definition=definition)
 
     @precondition(lambda self: bool(self.sight.in_force))
-    @rule(pick=PICK)
-    def retire(self, pick: int) -> None:
+    @rule(pick=PICK, cosigner=st.sampled_from([None, "dave", "erin"]))
+    def retire_or_cosign(self, pick: int, cosigner: str | None) -> None:
         names = {one.policy_id: one.name for one in self.sight.policies}
         policies = sorted(names[one.policy] for one in self.sight.in_force)
-        self.change(retire_policy, name=policies[pick % len(policies)])
+        name = policies[pick % len(policies)]
+        if cosigner is None:
+            self.change(retire_policy, name=name)
+        else:
+            by = self.world.people[cosigner].id
+            self.change(cosign_policy, by=by, name=name)
 
     @rule(
         act=st.sampled_from([give_right, take_right]),

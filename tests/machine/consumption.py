@@ -8,6 +8,7 @@ from tests.machine import oracle
 from tests.machine.judgement import SETTLED, Case
 from tests.machine.sight import Row, Sight, find
 
+UNDECIDED: Final = {"pending", "changes_requested"}
 LIVE: Final = {"paused", "resuming", "needs_attention"}
 
 
@@ -56,6 +57,10 @@ def _position(case: Case, request: Row, envelope: dict[str, Any]) -> Iterator[st
     (pause,) = find(case.before.pauses, id=request.pause_id)
     if run.state not in LIVE or pause.closed_at is not None:
         yield f"the run was {run.state}, the pause closed at {pause.closed_at}"
+    siblings = find(case.before.requests, pause_id=pause.id)
+    undecided = [one for one in siblings if one.state in UNDECIDED]
+    if pause.resume_when == "all" and undecided:
+        yield "another question of its pause is open"
     if run.head_number < envelope["checkpoint"]["number"]:
         yield "the run is before its checkpoint"
 

@@ -61,7 +61,9 @@ def current(sight: Sight, request: Row, envelope: Mapping[str, Any]) -> Owed:
     said = [
         one
         for one in sight.policies
-        if (one.policy_id, one.number) in force and _matches(one.definition, action)
+        if (one.policy_id, one.number) in force
+        and _matches(one.definition, action)
+        and not _serves_itself(sight, request, one)
     ]
     rules = [rule for one in said for rule in one.definition.get("rules", [])]
     verdict = max(
@@ -89,6 +91,15 @@ def current(sight: Sight, request: Row, envelope: Mapping[str, Any]) -> Owed:
         if stated
         else len(slots) == 1 and action.risk in RISKS[:2],
     )
+
+
+def _serves_itself(sight: Sight, request: Row, policy: Row) -> bool:
+    """Nobody lets their own agent's actions through, unless another cosigned it."""
+    (key,) = find(sight.keys, id=request.key_id)
+    owners = find(sight.owners, agent_id=request.agent_id, until=None)
+    side = {one.member_id for one in owners} | {key.created_by_id}
+    own = policy.cosigned_by_id is None and policy.author_id in side - {None}
+    return bool(own and policy.definition["verdict"] == "allow")
 
 
 def risk_of(sight: Sight, request: Row) -> str:
