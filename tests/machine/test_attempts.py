@@ -72,6 +72,23 @@ def test_a_worker_that_was_taken_for_dead_records_nothing(company: Company) -> N
         assert (effect.state, effect.attempt) == ("confirmed", 1)
 
 
+def test_a_worker_that_was_taken_for_dead_does_not_even_add_what_it_knows(
+    company: Company,
+) -> None:
+    """Whoever has the job now finds it out; two who write would write over each other."""
+    stage, request, system = approved(company)
+    job = jobs_of(stage, request)[0]
+    sleeper, system.tells = Held(job.id, "outcome"), False
+    with tenant_transaction(stage.tenant_id):
+        type(job).objects.filter(id=job.id).update(due_at=job.created_at)
+    assert work(job.id) == "effects.settling"
+    assert sleeper.go_on() == "taken_over"
+    system.tells = True
+    make_due(stage, request)
+    assert work(job.id) == "confirmed"
+    assert list(system.done.values()) == [1]
+
+
 def test_what_arrives_late_is_no_second_effect(company: Company) -> None:
     """It hung up, it had not acted when it was asked, and it acts after all."""
     stage, request, system = approved(company, settle=60)
