@@ -47,6 +47,7 @@ PAGES = {
     ),
     "stream": Address(),
     "runs": Address(),
+    "drills": Address(),
     "run": Address(of="run"),
 }
 OF_REQUESTS = [name for name, address in PAGES.items() if address.of]
