@@ -12,6 +12,7 @@ from kernel.strict_json import pointer_to
 
 MOST: Final = 20
 """More flaws than this are not listed."""
+LONGEST: Final = 300
 
 UNKNOWN_FIELD: Final = declare(
     "unknown_field", status=400, title="The body has a field that is not known here"
@@ -73,6 +74,12 @@ def flaws_of(detail: Any, path: Path = ()) -> Iterator[Flaw]:
             for inner in detail:
                 yield from flaws_of(inner, path)
         case ErrorDetail():
-            yield Flaw(path, detail.code or "invalid", str(detail))
+            yield Flaw(path, detail.code or "invalid", _short(detail))
         case _:
-            yield Flaw(path, "invalid", str(detail))
+            yield Flaw(path, "invalid", _short(detail))
+
+
+def _short(detail: Any) -> str:
+    """The words of a field may repeat what was sent: not at length."""
+    text = str(detail)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -202,6 +202,14 @@ def padded_words(body: dict[str, Any], *, free: tuple[str, ...]) -> Iterator[Att
             yield Attack(f"{other!r} at {pointer_to(path)}", changed)
 
 
+def huge_texts(body: dict[str, Any], *, free: tuple[str, ...]) -> Iterator[Attack]:
+    """Each text that is not a payload, at a length that nothing here needs."""
+    for path, value in values(body):
+        if isinstance(value, str) and not _below(path, free) and path[-1] != "payload":
+            changed = text(replaced(body, path, "a" * 100_000)).encode()
+            yield Attack(f"100,000 letters at {pointer_to(path)}", changed)
+
+
 def _is_acceptable(
     path: Path, value: Any, other: Any, free: tuple[str, ...], nullable: tuple[str, ...]
 ) -> bool:

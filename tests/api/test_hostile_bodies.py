@@ -101,6 +101,12 @@ def test_no_type_is_converted(door: Door, world: World) -> None:
 
 
 @BY_NAME
+def test_no_text_is_endless(door: Door, world: World) -> None:
+    free = (*door.free, *door.raw, "/header", "/checkpoint/header")
+    check_all(door, world, attacks.huge_texts(body_of(door, world), free=free))
+
+
+@BY_NAME
 def test_no_word_is_trimmed(door: Door, world: World) -> None:
     free = (*door.free, *door.raw, "/header", "/checkpoint/header")
     check_all(door, world, attacks.padded_words(body_of(door, world), free=free))
