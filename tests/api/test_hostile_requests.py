@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -38,9 +39,18 @@ def refused(answer: Any, *codes: str) -> None:
     assert not codes or code in codes, code
 
 
+def some(values: Sequence[str], door: Door, number: int = 3) -> list[str]:
+    """A few of them; the next door is tried with the next few, so that all are used."""
+    start = DOORS.index(door) * number
+    return [values[(start + step) % len(values)] for step in range(number)]
+
+
 # -- Addresses --------------------------------------------------------------------------
 
-NO_IDS = ("1", "-1", "0", "null", "me", "x" * 500, "0" * 32, "..", "%00", "%ff", "'")
+NO_IDS = (
+    *("1", "-1", "0", "null", "me", "x" * 500, "0" * 32, "..", "%00", "%ff", "'"),
+    *(str(new_id()).upper(), f"{new_id()}.json", f"{new_id()}%0a"),
+)
 
 
 @ANY
@@ -48,12 +58,7 @@ def test_what_is_no_id_is_not_there(door: Door, world: World) -> None:
     for name in NAMES:
         if f"{{{name}}}" not in door.place:
             continue
-        for text in (
-            *NO_IDS,
-            str(new_id()).upper(),
-            f"{new_id()}.json",
-            f"{new_id()}%0a",
-        ):
+        for text in some(NO_IDS, door):
             answer = door.call(world, address=door.address(world, **{name: text}))
             assert problem(answer) == (404, "not_found"), text
 
@@ -100,17 +105,16 @@ def test_a_head_of_what_is_only_written_is_not_allowed(world: World) -> None:
 # -- Parameters -------------------------------------------------------------------------
 
 
+UNKNOWN = ("order_by=-id", "tenant=x", "format=xml", "Limit=1", "=", "%00=1")
+
+
 @ANY
-@pytest.mark.parametrize(
-    "query", ["order_by=-id", "tenant=x", "format=xml", "Limit=1", "=", "%00=1"]
-)
-def test_a_parameter_that_is_not_known_is_refused(
-    door: Door, query: str, world: World
-) -> None:
+def test_a_parameter_that_is_not_known_is_refused(door: Door, world: World) -> None:
     place = door.address(world)
     before = trace(world.house.id)
-    answer = door.call(world, address=f"{place}?{query}")
-    assert problem(answer) == (400, "invalid_parameter")
+    for query in some(UNKNOWN, door):
+        answer = door.call(world, address=f"{place}?{query}")
+        assert problem(answer) == (400, "invalid_parameter"), query
     assert trace(world.house.id) == before
 
 
@@ -261,7 +265,7 @@ FENCES = (
 def test_a_fence_is_a_plain_number(door: Door, world: World) -> None:
     place = door.address(world)
     before = trace(world.house.id)
-    for fence in FENCES:
+    for fence in some(FENCES, door):
         headers = {"Keyturn-Fence": fence}
         answer = door.call(world, address=place, headers=headers)
         assert problem(answer) == (400, "header_malformed"), fence
@@ -272,11 +276,14 @@ def test_a_fence_is_a_plain_number(door: Door, world: World) -> None:
     assert trace(world.house.id) == before
 
 
+NO_KEYS = ("", " ", "k" * 256, "a b", "a\tb", "a\x00b", "a\x7f", "é", "\x1b[31m")
+
+
 @WRITES
 def test_an_idempotency_key_is_short_and_visible(door: Door, world: World) -> None:
     place = door.address(world)
     before = trace(world.house.id)
-    for key in ("", " ", "k" * 256, "a b", "a\tb", "a\x00b", "a\x7f", "é", "\x1b[31m"):
+    for key in some(NO_KEYS, door):
         headers = {"Idempotency-Key": key}
         answer = door.call(world, address=place, headers=headers)
         assert problem(answer) == (400, "idempotency_key_malformed"), key
@@ -290,28 +297,31 @@ def test_if_match_names_one_version(tag: str, world: World) -> None:
     assert problem(answer) == (400, "header_malformed")
 
 
+KINDS = (
+    "",
+    "text/plain",
+    "text/json",
+    "application/jsonx",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data",
+    "multipart/form-data; boundary=x",
+    "application/xml",
+    "application/merge-patch+json",
+    "*/*",
+    "json",
+    "é",
+    "application/json\x00",
+    "a" * 5_000,
+)
+
+
 @WRITES
 def test_another_content_type_is_refused_before_it_is_read(
     door: Door, world: World
 ) -> None:
     place = door.address(world)
     before = trace(world.house.id)
-    for kind in (
-        "",
-        "text/plain",
-        "text/json",
-        "application/jsonx",
-        "application/x-www-form-urlencoded",
-        "multipart/form-data",
-        "multipart/form-data; boundary=x",
-        "application/xml",
-        "application/merge-patch+json",
-        "*/*",
-        "json",
-        "é",
-        "application/json\x00",
-        "a" * 5_000,
-    ):
+    for kind in some(KINDS, door):
         answer = door.call(world, address=place, kind=kind)
         assert problem(answer) == (415, "unsupported_media_type"), kind
     assert trace(world.house.id) == before
@@ -363,7 +373,7 @@ KEYS = (
 def test_a_garbled_credential_proves_nothing(door: Door, world: World) -> None:
     place, fenced = door.address(world), door.fenced(world)
     before = trace(world.house.id)
-    for key in KEYS:
+    for key in some(KEYS, door):
         answer = door.call(
             world, Client(headers={"Authorization": key}), address=place, headers=fenced
         )

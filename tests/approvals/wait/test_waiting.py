@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from asgiref.sync import iscoroutinefunction
 from django.conf import settings
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 
@@ -170,6 +171,19 @@ def test_a_caller_that_hangs_up_is_forgotten(stage: Stage) -> None:
         await until(lambda: not hub()._waiters)
 
     on_a_loop(story())
+
+
+def test_a_database_that_is_away_is_said_so_and_nothing_else(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*args: Any) -> Any:
+        raise OperationalError("connection refused: 10.0.0.7")
+
+    monkeypatch.setattr(view, "_read", away)
+    answer = on_a_loop(read(stage.house.robot, stage.ask(), "wait=1"))
+    assert body(answer, 503)["code"] == "unavailable"
+    assert int(answer["Retry-After"]) >= 1
+    assert b"10.0.0.7" not in answer.content
 
 
 # -- What has not changed ---------------------------------------------------------------
