@@ -22,7 +22,7 @@ FIRST, SECOND, FOREIGN = new_id(), new_id(), new_id()
 
 
 def verify(who: Principal, run: Run, saved: Checkpoint, **change: Any) -> Any:
-    """As the lead of the four checks asks it: inside a verb, on a locked run."""
+    """As the four checks ask it: inside a verb, on a locked run."""
     asked: dict[str, Any] = {
         "number": saved.number,
         "digest": bytes(saved.digest),
