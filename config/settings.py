@@ -43,6 +43,11 @@ if EMBEDDED and not SECRET_KEY:
     SECRET_KEY = embedded.secret_key(DATA_DIR) or get_random_secret_key()
 SECRET_KEY_FALLBACKS = env.items("DJANGO_SECRET_KEY_FALLBACKS")
 
+# Asked for by `/start`; without one only the console makes the first tenant.
+SETUP_CODE = env.text("KEYTURN_SETUP_CODE")
+if EMBEDDED and not SETUP_CODE:
+    SETUP_CODE = embedded.setup_code(DATA_DIR)
+
 AUDIT_KEY = env.path("KEYTURN_AUDIT_KEY", DATA_DIR / "keys" / "audit.pem")
 
 # -- Apps -----------------------------------------------------------------------------

@@ -7,11 +7,19 @@ from django.contrib.auth import password_validation
 from django.utils.text import slugify
 
 from tenants.models import User
+from tenants.services import is_setup_code
 
 
 class FirstRunForm(forms.Form):
     """A tenant and its first person. The tenant's address follows from its name."""
 
+    code = forms.CharField(
+        label="Setup code",
+        max_length=200,
+        help_text="It shows that the installation is yours: KEYTURN_SETUP_CODE, or what"
+        " the file keys/setup_code in its data folder says.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "class": "mono"}),
+    )
     tenant = forms.CharField(
         label="Name of your organisation",
         max_length=100,
@@ -45,10 +53,17 @@ class FirstRunForm(forms.Form):
             self.add_error("password", error)
         return data
 
+    def clean_code(self) -> str:
+        code: str = self.cleaned_data["code"]
+        if not is_setup_code(code):
+            raise forms.ValidationError("That is not the setup code.")
+        return code
+
     def arguments(self) -> dict[str, Any]:
         """What `first_run` takes."""
         data = self.cleaned_data
         return {
+            "code": data["code"],
             "slug": slug_of(data["tenant"]),
             "tenant_name": data["tenant"],
             "email": data["email"],

@@ -122,7 +122,7 @@ def _free(port: int) -> int:
     except OSError as error:
         raise CannotStart(
             f"Port {port} of this machine is taken. Try another one:"
-            f" --port {port + 1}, or --port 0 for any."
+            f' make demo ARGS="--port {port + 1}", or --port 0 for any.'
         ) from error
 
 

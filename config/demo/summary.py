@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from django.conf import settings
 from rich.console import Console
 from rich.text import Text
 
@@ -24,6 +25,7 @@ def show_summary(console: Console, place: Place, record: Record | None) -> None:
 def _of_nothing(place: Place) -> Iterator[Text]:
     yield _heading(place.url)
     yield Text("\nOpen it to create the first tenant, person and agent.")
+    yield Text.assemble("It asks for the setup code: ", (settings.SETUP_CODE, "cyan"))
     yield _end()
 
 

@@ -16,7 +16,8 @@ from config.embedded import broker, postgres
 from config.embedded.passwords import ensure_passwords, write_private
 
 __all__ = [
-    *("Services", "describe", "ensure", "prepare", "secret_key", "status", "stop"),
+    *("Services", "describe", "ensure", "prepare", "secret_key", "setup_code"),
+    *("status", "stop"),
 ]
 
 
@@ -61,7 +62,9 @@ def prepare(data_dir: Path) -> Path:
         ensure_passwords(data_dir)
         broker.ensure(data_dir)
         if not secret_key(data_dir):
-            write_private(_key_file(data_dir), secrets.token_urlsafe(48))
+            write_private(_key(data_dir, "secret_key"), secrets.token_urlsafe(48))
+        if not setup_code(data_dir):
+            write_private(_key(data_dir, "setup_code"), secrets.token_hex(8))
     return data_dir
 
 
@@ -92,12 +95,20 @@ def status(data_dir: Path) -> dict[str, str]:
 
 def secret_key(data_dir: Path) -> str:
     """Return the key that signs cookies, the same for every process, or ``""``."""
-    file = _key_file(data_dir)
+    return _read(_key(data_dir, "secret_key"))
+
+
+def setup_code(data_dir: Path) -> str:
+    """Return what whoever makes the first tenant in the browser must know, or ``""``."""
+    return _read(_key(data_dir, "setup_code"))
+
+
+def _key(data_dir: Path, name: str) -> Path:
+    return data_dir / "keys" / name
+
+
+def _read(file: Path) -> str:
     return file.read_text() if file.exists() else ""
-
-
-def _key_file(data_dir: Path) -> Path:
-    return data_dir / "keys" / "secret_key"
 
 
 @contextmanager

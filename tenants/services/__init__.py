@@ -23,6 +23,7 @@ from tenants.services.tenancy import (
     Founded,
     create_tenant,
     first_run,
+    is_setup_code,
     start_tenant,
     stop_tenant,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "end_agent_ownership",
     "first_run",
     "invite_member",
+    "is_setup_code",
     "issue_key",
     "reactivate_member",
     "record_sign_in",

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from django.conf import settings
+from django.utils.crypto import constant_time_compare
+
 from audit.append import Actor
 from kernel.ids import new_id
 from kernel.locks import lock_installation
@@ -24,6 +27,9 @@ from tenants.verbs import Verb
 REVIEWERS: Final = "Reviewers"
 NOT_FIRST: Final = declare(
     "not_first", status=409, title="This installation has been set up already"
+)
+WRONG_CODE: Final = declare(
+    "wrong_setup_code", status=403, title="That is not the installation's setup code"
 )
 
 
@@ -62,8 +68,15 @@ def create_tenant(
     return change(new_id(), work)
 
 
+def is_setup_code(code: str) -> bool:
+    """Whether it is the installation's setup code. None set: nothing opens it."""
+    known: str = settings.SETUP_CODE
+    return bool(known) and constant_time_compare(code.strip(), known)
+
+
 def first_run(
     *,
+    code: str,
     slug: str,
     tenant_name: str,
     email: str,
@@ -75,8 +88,11 @@ def first_run(
 ) -> FirstRun:
     """Set up an installation that has no tenant: the one change by nobody in particular.
 
-    Raises `not_first` (409) as soon as there is a tenant, also when two arrive at once.
+    Raises `not_first` (409) as soon as there is a tenant, also when two arrive at once,
+    and `wrong_setup_code` (403).
     """
+    if not is_setup_code(code):
+        raise WRONG_CODE()
     user = person(email=email, name=name, password=password)
 
     def work(verb: Verb) -> FirstRun:

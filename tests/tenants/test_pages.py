@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db import connections
@@ -30,6 +31,7 @@ PASSWORD = "correct-horse-battery"
 def answers() -> dict[str, str]:
     word = unique()
     return {
+        "code": settings.SETUP_CODE,
         "tenant": f"Acme & {word}",
         "name": "Alice",
         "email": f"Alice-{word}@Example.test",
@@ -52,7 +54,7 @@ def test_an_empty_installation_leads_to_its_first_run() -> None:
     assert Client().get("/").headers["Location"] == "/start"
     page = Client().get("/start")
     assert page.status_code == 200
-    for field in ("tenant", "name", "email", "password"):
+    for field in ("code", "tenant", "name", "email", "password"):
         assert f'name="{field}"' in page.text
 
 
@@ -81,6 +83,8 @@ def test_the_first_run_makes_all_of_it_and_signs_in() -> None:
 @pytest.mark.parametrize(
     "flaw",
     [
+        {"code": ""},
+        {"code": "0123456789abcdef"},
         {"tenant": ""},
         {"email": "alice"},
         {"password": "short"},
@@ -108,9 +112,24 @@ def test_once_there_is_a_tenant_the_first_run_does_not_exist(house: House) -> No
     assert not User.objects.filter(email=given["email"].lower()).exists()
 
 
+@pytest.mark.usefixtures("nothing_yet")
+@pytest.mark.parametrize(("known", "told"), [("a" * 16, "b" * 16), ("", "")])
+def test_the_verb_itself_asks_for_the_code(
+    monkeypatch: pytest.MonkeyPatch, known: str, told: str
+) -> None:
+    monkeypatch.setattr(settings, "SETUP_CODE", known)
+    given = {**answers(), "slug": f"acme-{unique()}", "code": told}
+    given["tenant_name"] = given.pop("tenant")
+    with pytest.raises(Problem) as problem:
+        first_run(**given)
+    assert problem.value.code == "wrong_setup_code"
+    assert not User.objects.filter(email=given["email"].lower()).exists()
+
+
 def test_the_verb_itself_refuses_a_second_first_run(house: House) -> None:
     with pytest.raises(Problem) as problem:
         first_run(
+            code=settings.SETUP_CODE,
             slug=f"acme-{unique()}",
             tenant_name="Acme",
             email=f"{unique()}@example.test",
@@ -134,6 +153,7 @@ def test_of_two_first_runs_at_once_one_wins(monkeypatch: pytest.MonkeyPatch) -> 
         start.wait()
         try:
             first_run(
+                code=settings.SETUP_CODE,
                 slug=f"race-{tag}-{number}",
                 tenant_name="Race",
                 email=f"{tag}-{number}@example.test",
