@@ -23,6 +23,7 @@ from config.embedded.supervisor import Supervisor
 from tenants.access import any_tenant
 
 INVOICES: Final = ("INV-1042", "INV-1044")  # one for each mode of a tool
+WATCHED: Final = frozenset({"agent", "company"})
 _TO_ASK: Final = 20.0  # seconds
 
 
@@ -37,16 +38,26 @@ class Running:
 
 @contextmanager
 def running(
-    place: Place, steps: Steps, output: TextIO, *, with_seed: bool = True
+    place: Place,
+    steps: Steps,
+    output: TextIO,
+    *,
+    log: TextIO | None = None,
+    with_seed: bool = True,
 ) -> Iterator[Running]:
-    """Start everything that is missing; afterwards stop all of it, and PostgreSQL."""
+    """Start everything that is missing; afterwards stop all of it, and PostgreSQL.
+
+    With a `log`, `output` only has the lines of those whose work is worth watching.
+    """
     with alone(place.folder):
         roll = Roll(place.folder)
         if left := roll.end_leftovers():
             steps.say(f"Ended what a killed demo had left: {', '.join(left)}")
         try:
             database.prepare(place, steps)
-            with Supervisor(output=output, started=roll.note) as processes:
+            with Supervisor(
+                output=output, log=log, shown=WATCHED, started=roll.note
+            ) as processes:
                 installed = _Installing(place, steps, processes)
                 record = installed.with_work() if with_seed else installed.empty()
                 yield Running(place=place, processes=processes, record=record)

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from django.conf import settings
 from rich.console import Console
 from rich.text import Text
 
+from config.demo.agent_api import AgentApi
 from config.demo.place import Place
 from config.demo.record import Record, TenantRecord, record_file
 from config.demo.seed.cast import COMPANIES, FJORDLINE, INVOICE_AGENT, MAREN, Company
+
+INVOICE: Final = "INV-1042"
 
 
 def show_summary(console: Console, place: Place, record: Record | None) -> None:
@@ -26,7 +30,7 @@ def _of_nothing(place: Place) -> Iterator[Text]:
     yield _heading(place.url)
     yield Text("\nOpen it to create the first tenant, person and agent.")
     yield Text.assemble("It asks for the setup code: ", (settings.SETUP_CODE, "cyan"))
-    yield _end()
+    yield _end(place)
 
 
 def _of_record(place: Place, record: Record) -> Iterator[Text]:
@@ -38,7 +42,7 @@ def _of_record(place: Place, record: Record) -> Iterator[Text]:
     yield Text(f"\nAPI key of {INVOICE_AGENT}", "bold")
     yield Text(f"  {record.tenant(FJORDLINE.slug).api_keys[INVOICE_AGENT]}", "cyan")
     yield Text(f"\nAll of it is in {_short(record_file(place.data_dir))}.", "dim")
-    yield _end()
+    yield _end(place)
 
 
 def _heading(url: str) -> Text:
@@ -52,8 +56,17 @@ def _what_to_do(record: Record) -> Iterator[Text]:
     yield Text.assemble(
         "  2. Sign in as ", (maren.email, "cyan"), " with ", (maren.password, "cyan")
     )
-    yield Text("  3. Open the correction request for invoice INV-1042 and approve it")
+    yield Text(f"  3. {_what_waits(record)}")
     yield Text("  4. Watch the agent finish: below, and on the page of the case")
+
+
+def _what_waits(record: Record) -> str:
+    """The story's own request while it waits; later any other."""
+    key = record.tenant(FJORDLINE.slug).api_keys[INVOICE_AGENT]
+    asked = AgentApi(record.url, key).list("approvals", status="pending")
+    if any(one["arguments"].get("invoice_id") == INVOICE for one in asked):
+        return f"Open the correction request for invoice {INVOICE} and approve it"
+    return "Open any request of the queue, read it, and decide"
 
 
 def _people(company: Company, known: TenantRecord) -> Iterator[Text]:
@@ -68,8 +81,9 @@ def _people(company: Company, known: TenantRecord) -> Iterator[Text]:
         )
 
 
-def _end() -> Text:
-    return Text("Ctrl-C stops everything.", "dim")
+def _end(place: Place) -> Text:
+    log = _short(place.data_dir / "logs" / "demo.log")
+    return Text(f"Every program's log is in {log}. Ctrl-C stops everything.", "dim")
 
 
 def _short(file: Path) -> str:

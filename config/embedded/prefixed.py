@@ -1,6 +1,7 @@
 """Many programs' output on one terminal: each line whole, and marked by its source."""
 
 import threading
+from collections.abc import Collection
 from itertools import cycle
 from typing import Final, TextIO
 
@@ -12,10 +13,23 @@ _CONTROL: Final = {
 
 
 class Prefixed:
-    """A place for lines. Several threads may write to it."""
+    """A place for lines. Several threads may write to it.
 
-    def __init__(self, output: TextIO, *, width: int = 10) -> None:
+    With a `log`, all lines go there, and only those of the programs in `shown` to
+    `output` as well.
+    """
+
+    def __init__(
+        self,
+        output: TextIO,
+        *,
+        width: int = 10,
+        log: TextIO | None = None,
+        shown: Collection[str] = (),
+    ) -> None:
         self._output = output
+        self._log = log
+        self._shown = shown
         self._width = width
         self._colours = cycle(_COLOURS) if output.isatty() else cycle([""])
         self._marks: dict[str, str] = {}
@@ -30,17 +44,24 @@ class Prefixed:
             return
         shown = text[:MOST].translate(_CONTROL) + ("…" if len(text) > MOST else "")
         with self._lock:
-            try:
-                self._output.write(f"{self._mark(name)} {shown}\n")
-                self._output.flush()
-            except BrokenPipeError:  # nobody reads any more; the work goes on
-                pass
+            if self._log is not None:
+                _write(self._log, f"{name:<{self._width}} │ {shown}\n")
+            if self._log is None or name in self._shown:
+                _write(self._output, f"{self._mark(name)} {shown}\n")
 
     def _mark(self, name: str) -> str:
         if name not in self._marks:
             colour, plain = next(self._colours), f"{name:<{self._width}} │"
             self._marks[name] = f"\x1b[{colour}m{plain}\x1b[0m" if colour else plain
         return self._marks[name]
+
+
+def _write(output: TextIO, line: str) -> None:
+    try:
+        output.write(line)
+        output.flush()
+    except BrokenPipeError:  # nobody reads any more; the work goes on
+        pass
 
 
 class Lines:

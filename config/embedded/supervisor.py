@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,6 +29,7 @@ FIRST_DELAY, LAST_DELAY = 0.5, 10.0  # seconds before a crashed program starts a
 STEADY: Final = 30.0  # seconds up that make a program's crashes forgotten
 
 
+OURS: Final = "keyturn"
 _ENDINGS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -62,6 +63,8 @@ class Supervisor:
         self,
         *,
         output: TextIO = sys.stderr,
+        log: TextIO | None = None,
+        shown: Collection[str] = (),
         grace: float = 10.0,
         started: Callable[[str, int], object] = lambda name, pid: None,
     ) -> None:
@@ -69,13 +72,15 @@ class Supervisor:
 
         Args:
             output: where the programs' lines go.
+            log: where they all go instead; `output` then has those of the programs
+                named in `shown`, and our own.
             grace: the seconds a program has to end by itself before it is killed.
             started: told the name and process id of each program that was started,
                 also again after a crash.
         """
         self._grace = grace
         self._started = started
-        self._logs = Prefixed(output)
+        self._logs = Prefixed(output, log=log, shown={*shown, OURS})
         self._running: dict[str, _Running] = {}
         self._waiting: dict[str, tuple[float, float, Program]] = {}  # when, delay
         self._asked: queue.SimpleQueue[tuple[Callable[[], object], Future[object]]]
@@ -137,7 +142,7 @@ class Supervisor:
 
     def say(self, text: str) -> None:
         """Write a line of the supervisor's own."""
-        self._logs.line("keyturn", text)
+        self._logs.line(OURS, text)
 
     def _ask[T](self, what: Callable[[], T]) -> T:
         answer: Future[T] = Future()

@@ -160,6 +160,13 @@ def test_it_says_where_to_go_and_as_whom(demo: Demo) -> None:
             assert f"{user.email}" in demo.text
             assert user.password in demo.text
     assert record.tenant("fjordline").api_keys["invoice-agent"] in demo.text
+    assert "request for invoice INV-1042" in demo.text
+
+
+def test_only_what_is_worth_watching_scrolls_by(demo: Demo) -> None:
+    log = demo.data_dir / "logs" / "demo.log"
+    wait_until(lambda: "worker     │" in log.read_text())
+    assert "worker     │" not in demo.text
 
 
 def test_the_record_is_its_owners_and_complete(demo: Demo) -> None:

@@ -104,6 +104,15 @@ def test_lines_are_whole_and_marked(them: Supervisor, output: io.StringIO) -> No
     assert "hostile    │ end" in written
 
 
+def test_with_a_log_only_what_is_worth_watching_is_shown() -> None:
+    output, log = io.StringIO(), io.StringIO()
+    lines = Prefixed(output, log=log, shown={"agent"})
+    lines.line("worker", "a sweep")
+    lines.line("agent", "asked")
+    assert output.getvalue() == "agent      │ asked\n"
+    assert log.getvalue() == "worker     │ a sweep\nagent      │ asked\n"
+
+
 def test_colours_are_for_terminals_alone() -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:

@@ -43,13 +43,18 @@ class Command(BaseCommand):
     def serve(self, place: Place, console: Console, *, with_seed: bool) -> None:
         """Run until Ctrl-C."""
         steps = Steps(console)
-        with running(place, steps, sys.stderr, with_seed=with_seed) as installation:
+        with (
+            _log(place, "demo") as log,
+            running(
+                place, steps, sys.stderr, log=log, with_seed=with_seed
+            ) as installation,
+        ):
             show_summary(console, place, installation.record)
             installation.processes.wait()
 
     def play(self, place: Place, console: Console) -> None:
         """Tell the story; its last line is JSON. Exits 1 unless all of it is good."""
-        with _log(place) as log, _story(place, Steps(console), log) as story:
+        with _log(place, "story") as log, _story(place, Steps(console), log) as story:
             try:
                 story.tell()
             except BrokeOff as error:
@@ -89,8 +94,8 @@ def _story(place: Place, steps: Steps, log: TextIO) -> Iterator[Story]:
         )
 
 
-def _log(place: Place) -> TextIO:
-    """Where the processes' lines go while somebody watches the story."""
+def _log(place: Place, name: str) -> TextIO:
+    """Where the processes' lines go while somebody watches."""
     folder = place.data_dir / "logs"
     folder.mkdir(mode=0o700, exist_ok=True)
-    return (folder / "story.log").open("a")
+    return (folder / f"{name}.log").open("a")
