@@ -14,6 +14,7 @@ from django.utils.csp import CSP
 from config import embedded, env
 from config.embedded import broker
 from config.logs import logging_configuration
+from config.pool import pool_options
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.data_dir()
@@ -119,9 +120,6 @@ _SESSION = " ".join(
         "default_transaction_isolation": r"read\ committed",
     }.items()
 )
-# A pool, since a connection kept per thread leaks under ASGI; 0 for none at all.
-_pool_size = env.number("KEYTURN_POOL_SIZE", 8)
-_pool = _pool_size and {"min_size": 1, "max_size": _pool_size, "timeout": 5}
 _services = embedded.describe(DATA_DIR)
 
 
@@ -135,7 +133,9 @@ def _privileged(name: str, embedded_url: str, **options: Any) -> dict[str, Any]:
 
 DATABASES = {
     "default": env.database(
-        env.text("DATABASE_URL", _services.app_url), options=_SESSION, pool=_pool
+        env.text("DATABASE_URL", _services.app_url),
+        options=_SESSION,
+        pool=pool_options(),
     ),
     # Migrations only. Web and worker processes need not be given its URL.
     "owner": _privileged("DATABASE_OWNER_URL", _services.owner_url),

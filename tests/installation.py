@@ -8,9 +8,10 @@ import io
 import os
 import signal
 import socket
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 import httpx
@@ -84,16 +85,35 @@ def running_installation(*names: str) -> Iterator[Installation]:
 
     Each is known to the database by its name (`application_name`).
     """
-    port, log = free_port(), Log()
-    url = f"http://127.0.0.1:{port}"
+    port = free_port()
     all_three = (programs.web(port), programs.worker(), programs.beat())
     wanted = names or ALL_THREE
-    told = {one.name: _told(one, url) for one in all_three if one.name in wanted}
+    with _running([one for one in all_three if one.name in wanted], port) as running:
+        yield running
+
+
+@contextmanager
+def _running(started: Sequence[Program], port: int) -> Iterator[Installation]:
+    log, url = Log(), f"http://127.0.0.1:{port}"
+    told = {one.name: _told(one, url) for one in started}
     with Supervisor(output=log) as processes:
         for program in told.values():
             processes.start(program)
         running = Installation(url=url, log=log, processes=processes, programs=told)
         running.wait_until_ready()
+        yield running
+
+
+@contextmanager
+def granian(*, threads: int) -> Iterator[Installation]:
+    """The web process alone, behind production's server for ordinary requests."""
+    port = free_port()
+    command = (
+        *(sys.executable, "-m", "granian", "config.wsgi:application"),
+        *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
+        *("--workers", "1", "--blocking-threads", str(threads)),
+    )
+    with _running([replace(programs.web(port), command=command)], port) as running:
         yield running
 
 

@@ -26,7 +26,7 @@ def settings_with(variables: dict[str, str], *names: str) -> dict[str, object]:
     """Return the named settings of a fresh process."""
     script = (
         "import json, sys; from config import settings;"
-        "print(json.dumps({n: getattr(settings, n) for n in sys.argv[1:]}))"
+        "print(json.dumps({n: getattr(settings, n) for n in sys.argv[1:]}, default=str))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, *names],
