@@ -19,6 +19,7 @@ class Signed:
 
     kind: str
     subject: UUID
+    member: UUID | None  # whose act it was, where it was a member's
     data: dict[str, Any]
 
 
@@ -54,7 +55,11 @@ def _read(row: Entry) -> Signed | None:
     said = (body["kind"], body["subject"]["id"])
     if row.subject_id is None or said != (row.kind, str(row.subject_id)):
         return None
-    return Signed(row.kind, row.subject_id, body["data"])
+    return Signed(row.kind, row.subject_id, _member(body["actor"]), body["data"])
+
+
+def _member(actor: dict[str, str]) -> UUID | None:
+    return UUID(actor["id"]) if actor["type"] == "member" else None
 
 
 def is_genuine(row: Entry, keys: Mapping[str, Ed25519PublicKey]) -> bool:

@@ -24,6 +24,7 @@ ENDED: Final = tuple(
     f"grant.{state}" for state in Grant.State.values if state != Grant.State.LIVE
 )
 PUBLISHED: Final = "policy.published"
+COSIGNED: Final = "policy.cosigned"
 OTHER: Final = "not as the audit log has it."
 
 
@@ -103,27 +104,50 @@ def _is_as_issued(matter: Matter, grant: Grant, issued: Signed) -> bool:
 
 
 def _policies_hold(matter: Matter) -> bool:
-    """What the question was judged by had been published, and says so still."""
+    """What the question was judged by had been published, and says so still.
+
+    By whom matters as well: it is who must not count, and who stood for it.
+    """
     pinned = matter.envelope.obligation.policies
     entries = signed_entries(
-        matter.tenant.id, kinds=(PUBLISHED,), subjects=[one for one, _, _ in pinned]
+        matter.tenant.id,
+        kinds=(PUBLISHED, COSIGNED),
+        subjects=[one for one, _, _ in pinned],
     )
-    signed = {
-        (one.subject, one.data["revision"], one.data["digest"]) for one in entries
-    }
-    stored = _stored_policies(matter)
-    return all(one in signed and one in stored for one in pinned)
+    rows = _stored_policies(matter)
+    return {_identity(row) for row in rows} >= set(pinned) and all(
+        _is_as_signed(row, entries) for row in rows
+    )
 
 
-def _stored_policies(matter: Matter) -> set[tuple[UUID, int, str]]:
-    """Policy, number and digest, computed from what the rows say now."""
+def _stored_policies(matter: Matter) -> list[PolicyRevision]:
     pairs = Q(pk__in=[])
     for policy, number, _ in matter.envelope.obligation.policies:
         pairs |= Q(policy_id=policy, number=number)
-    return {
-        (row.policy_id, row.number, definition_digest(row.definition).hex())
-        for row in PolicyRevision.objects.filter(pairs)
-    }
+    return list(PolicyRevision.objects.filter(pairs))
+
+
+def _identity(row: PolicyRevision) -> tuple[UUID, int, str]:
+    """Policy, number and digest, computed from what the row says now."""
+    return row.policy_id, row.number, definition_digest(row.definition).hex()
+
+
+def _is_as_signed(row: PolicyRevision, entries: list[Signed]) -> bool:
+    policy, number, digest = _identity(row)
+    of_row = [
+        one
+        for one in entries
+        if one.subject == policy and one.data["revision"] == number
+    ]
+    published = [
+        one.member
+        for one in of_row
+        if one.kind == PUBLISHED and one.data["digest"] == digest
+    ]
+    cosigned = [one.member for one in of_row if one.kind == COSIGNED]
+    return row.author_id in published and (
+        row.cosigned_by_id is None or row.cosigned_by_id in cosigned
+    )
 
 
 def _refuse(code: str, reason: str) -> Refused:

@@ -144,6 +144,10 @@ PROLONG = """UPDATE approvals_grant SET expires_at = expires_at + interval '1 da
   WHERE request_id = %(request)s"""
 HASTEN = """UPDATE approvals_grant SET not_before = not_before - interval '1 day'
   WHERE request_id = %(request)s"""
+DISOWN = """UPDATE approvals_policyrevision SET author_id = NULL
+  WHERE tenant_id = %(tenant)s"""
+COSIGN = """UPDATE approvals_policyrevision SET cosigned_by_id = %(alice)s
+  WHERE tenant_id = %(tenant)s"""
 REVIVE = """WITH
   g AS (UPDATE approvals_grant SET state = 'live', ended_at = NULL,
     due_at = expires_at WHERE request_id = %(request)s),
@@ -337,6 +341,19 @@ def test_a_policy_that_nobody_published_allows_nothing() -> None:
         connection.execute(LOOSEN, {"tenant": stage.tenant_id})
     run = stage.run()
     case = Approved(stage=stage, request=stage.ask(run), run=run)
+    assert redeem_alone(case) == "authority.policy_not_in_audit"
+    assert observed(case)["effects"] == 0
+
+
+@pytest.mark.parametrize("edit", [DISOWN, COSIGN])
+def test_who_stands_for_a_policy_is_who_the_log_says(edit: str) -> None:
+    """An author who is not one any more could decide on what their policy allows."""
+    stage = fresh_stage("agent")
+    stage.policy()
+    run = stage.run()
+    case = Approved(stage=stage, request=stage.ask(run), run=run)
+    stage.answer(case.request)
+    sql(edit)(case)
     assert redeem_alone(case) == "authority.policy_not_in_audit"
     assert observed(case)["effects"] == 0
 
