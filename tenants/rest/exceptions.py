@@ -57,8 +57,6 @@ _KINDS: Final = {
     PermissionDenied: NOT_PERMITTED,
     RequestDataTooBig: TOO_LARGE,
     SuspiciousOperation: BAD_REQUEST,
-    OperationalError: UNAVAILABLE,
-    InterfaceError: UNAVAILABLE,
 }
 
 
@@ -94,13 +92,25 @@ def problem_of(error: Exception) -> Problem:
             return METHOD()
         case exceptions.Throttled():
             return TOO_MANY(retry_after=round(getattr(error, "wait", None) or 1))
-        case InternalError() if _is_timeout(error):
-            return UNAVAILABLE()
+    if problem := passing(error):
+        return problem
     for base, kind in _KINDS.items():
         if isinstance(error, base):
             return kind()
     _log.exception("unexpected error", exc_info=error)
     return UNEXPECTED()
+
+
+def passing(error: BaseException | None) -> Problem | None:
+    """The problem (503) of what may go well if it is tried again; None of all else."""
+    match error:
+        case Problem(status=503):
+            return error
+        case OperationalError() | InterfaceError():
+            return UNAVAILABLE()
+        case InternalError() if _is_timeout(error):
+            return UNAVAILABLE()
+    return None
 
 
 def _is_timeout(error: InternalError) -> bool:
