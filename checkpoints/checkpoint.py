@@ -12,6 +12,7 @@ from uuid import UUID
 
 from audit.append import Actor
 from checkpoints.models import Checkpoint
+from checkpoints.vault import payload_hash, seal_payload
 from kernel.canonical import canonical_bytes, digest
 from kernel.json_schema import check_value
 from kernel.problems import Problem, declare
@@ -101,6 +102,7 @@ def add_checkpoint(
     """
     _check_place(run, position)
     checkpoint = _sealed(run, position, closes)
+    seal_payload(checkpoint, session_id=run.session_id)
     checkpoint.save(force_insert=True)
     _move_head(run, checkpoint)
     _record(verb, checkpoint, actor)
@@ -125,7 +127,7 @@ def close_step(
     position = Position(
         parent=head.number,
         schema_version=head.schema_version,
-        payload=bytes(head.payload),
+        payload=head.payload,
         header={**head.header, "markers": {**known, **markers}},
     )
     return add_checkpoint(verb, run, position, actor=actor, closes=closes)
@@ -137,11 +139,16 @@ def intact_head(run: Run) -> Checkpoint:
     head = Checkpoint.objects.filter(
         tenant_id=run.tenant_id, run_id=run.id, **numbered
     ).first()
-    if head is None or not is_intact(head, hashlib.sha256(head.payload).digest()):
+    if head is None or not is_intact(head, hash_of(run, head)):
         raise CHECKPOINT_CORRUPTED()
     if bytes(head.digest) != bytes(run.head_digest or b""):
         raise CHECKPOINT_CORRUPTED("It is not the one that the run ended with.")
     return head
+
+
+def hash_of(run: Run, checkpoint: Checkpoint) -> bytes:
+    """The SHA-256 of what was saved in a checkpoint of the run."""
+    return payload_hash(checkpoint, session_id=run.session_id)
 
 
 def is_intact(checkpoint: Checkpoint, payload_hash: bytes) -> bool:
@@ -183,10 +190,10 @@ def _sealed(run: Run, position: Position, closes: Sequence[UUID]) -> Checkpoint:
         parent=position.parent,
         schema_version=position.schema_version,
         header=dict(position.header),
-        payload=position.payload,
         fence=run.fence,
         closes=list(closes),
     )
+    checkpoint.payload = position.payload
     checkpoint.digest = seal(checkpoint, hashlib.sha256(position.payload).digest())
     return checkpoint
 

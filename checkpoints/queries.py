@@ -3,25 +3,22 @@
 from collections.abc import Collection
 from uuid import UUID
 
-from django.db.models import BinaryField, F, Func, QuerySet
+from django.db.models import QuerySet
 
 from checkpoints.models import Attempt, Checkpoint, Effect, Tool
+from checkpoints.vault import payload_hashes
 from sessions.models import Run
 from sessions.queries import found
 from tenants.principal import Principal
 
 
 def positions_since(run: Run, number: int) -> dict[int, tuple[Checkpoint, bytes]]:
-    """The run's checkpoints from `number` on, each with its payload's SHA-256.
-
-    The database hashes the payloads, so that checking a digest moves 32 bytes.
-    """
+    """The run's checkpoints from `number` on, each with its payload's SHA-256."""
     rows = Checkpoint.objects.filter(
         tenant_id=run.tenant_id, run_id=run.id, number__gte=number
     )
-    hashed = Func(F("payload"), function="SHA256", output_field=BinaryField())
-    found = rows.annotate(payload_hash=hashed).defer("payload")
-    return {one.number: (one, bytes(one.payload_hash)) for one in found}
+    hashed = payload_hashes(rows, tenant_id=run.tenant_id, session_id=run.session_id)
+    return {one.number: (one, digest) for one, digest in hashed}
 
 
 def tool_named(tenant_id: UUID, name: str) -> Tool | None:

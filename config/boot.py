@@ -12,6 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from psycopg.rows import scalar_row
 
 from config import env
+from tenants.master_keys import master_keys
 
 
 def refuse_unsafe_boot() -> None:
@@ -36,7 +37,15 @@ def unsafe_settings() -> list[str]:
         found.append("DJANGO_SECRET_KEY is missing")
     if settings.TEST_BARRIERS:
         found.append("KEYTURN_TEST_BARRIERS is set while DATABASE_URL names a database")
-    return found
+    return found + _unsafe_data_keys()
+
+
+def _unsafe_data_keys() -> list[str]:
+    try:
+        master_keys()
+    except ImproperlyConfigured as error:
+        return [str(error)]
+    return []
 
 
 def _unsafe_database() -> list[str]:

@@ -22,6 +22,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from audit.keys import signing_key
 from config import boot, env
 from config.celery import HEARTBEAT_SECONDS, app
+from tenants.master_keys import master_keys
 
 LEAST_FREE: Final = 1 << 30  # bytes
 MOST_SKEW: Final = 5.0  # seconds; only the database's clock decides, but people compare
@@ -133,6 +134,18 @@ def _audit_key() -> _Answer:
         return State.FAILED, str(error)
 
 
+def _data_keys() -> _Answer:
+    if settings.EMBEDDED and not settings.DATA_KEYS.exists():
+        return State.OK, "made with the first item"
+    try:
+        names = [name.hex() for name in master_keys()]
+    except ImproperlyConfigured as error:
+        return State.FAILED, str(error)
+    if len(names) > 1:
+        return State.WARNING, f"{len(names)} of them: manage.py rotate_data_keys"
+    return State.OK, f"{names[0]} ({settings.DATA_KEYS})"
+
+
 def _disk() -> _Answer:
     if not os.access(settings.DATA_DIR, os.W_OK):
         return State.FAILED, f"{settings.DATA_DIR} cannot be written to"
@@ -162,6 +175,7 @@ _LOOKS: Final[dict[str, Callable[[], _Answer]]] = {
     "broker": _broker,
     "worker": _worker,
     "audit key": _audit_key,
+    "data keys": _data_keys,
     "disk": _disk,
     "mail": _mail,
 }

@@ -50,6 +50,7 @@ if EMBEDDED and not SETUP_CODE:
     SETUP_CODE = embedded.setup_code(DATA_DIR)
 
 AUDIT_KEY = env.path("KEYTURN_AUDIT_KEY", DATA_DIR / "keys" / "audit.pem")
+DATA_KEYS = env.path("KEYTURN_DATA_KEYS", DATA_DIR / "keys" / "data.keys")
 
 # -- Apps -----------------------------------------------------------------------------
 

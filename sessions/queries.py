@@ -17,6 +17,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from kernel.clock import ClockTimestamp
 from kernel.problems import NOT_FOUND
 from sessions.models import Fact, Item, Run, Session, Transition, Workflow
+from sessions.vault import open_items
 from tenants.models import TenantModel
 from tenants.principal import Principal
 
@@ -102,9 +103,10 @@ def with_waiting(sessions: QuerySet[Session]) -> QuerySet[Session]:
 
 
 def latest_items(session: Session, limit: int) -> list[Item]:
-    """The newest `limit` items, oldest of them first."""
+    """The newest `limit` items, oldest of them first. Raises `item_unreadable` (409)."""
     items = Item.objects.filter(tenant_id=session.tenant_id, session_id=session.id)
-    return list(items.order_by("-position")[:limit])[::-1]
+    newest = list(items.order_by("-position")[:limit])[::-1]
+    return open_items(newest, session_id=session.id)
 
 
 def transitions_of(run: Run) -> QuerySet[Transition]:

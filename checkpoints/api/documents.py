@@ -23,7 +23,7 @@ def saved_document(checkpoint: Checkpoint) -> dict[str, Any]:
 
 def checkpoint_document(checkpoint: Checkpoint) -> dict[str, Any]:
     """A checkpoint with its payload, byte for byte."""
-    encoding, payload = _encoded(bytes(checkpoint.payload))
+    encoding, payload = _encoded(checkpoint.payload)
     return {
         **saved_document(checkpoint),
         "schema_version": checkpoint.schema_version,

@@ -1,6 +1,5 @@
 """Saving checkpoints, and reading them only if they are what was saved."""
 
-import hashlib
 from uuid import UUID
 
 from checkpoints.checkpoint import (
@@ -9,6 +8,7 @@ from checkpoints.checkpoint import (
     Position,
     add_checkpoint,
     check_form,
+    hash_of,
     is_intact,
 )
 from checkpoints.models import Checkpoint
@@ -87,7 +87,7 @@ def _stored(run: Run, number: int | None) -> Checkpoint:
 
 
 def _flaw(run: Run, checkpoint: Checkpoint) -> Kind | None:
-    intact = is_intact(checkpoint, hashlib.sha256(checkpoint.payload).digest())
+    intact = is_intact(checkpoint, hash_of(run, checkpoint))
     if checkpoint.number == run.head_number:
         intact &= bytes(checkpoint.digest) == bytes(run.head_digest or b"")
     if not intact:

@@ -79,5 +79,5 @@ def _answer(run: Run, requests: list[Request]) -> str:
 
 def _head(run: Run) -> CheckpointStory | None:
     rows = Checkpoint.objects.filter(run_id=run.id, number=run.head_number or 0)
-    head = rows.defer("payload").first()
+    head = rows.defer("stored").first()
     return checkpoint_story(head) if head else None

@@ -56,7 +56,7 @@ def _newest[M: Model](rows: QuerySet[M]) -> list[M]:
 
 
 def _points(run: Run) -> QuerySet[Checkpoint]:
-    return Checkpoint.objects.filter(run_id=run.id).defer("payload")
+    return Checkpoint.objects.filter(run_id=run.id).defer("stored")
 
 
 def _effects(run: Run) -> Iterable[StoryStep]:

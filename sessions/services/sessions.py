@@ -12,6 +12,7 @@ from kernel.problems import NOT_FOUND, declare
 from sessions.models import Item, Run, Session
 from sessions.queries import found, lock_own_session, sessions_of
 from sessions.runs import require_writer
+from sessions.vault import seal_items
 from tenants.idempotency import Once
 from tenants.principal import Principal
 from tenants.verbs import Verb, perform
@@ -124,16 +125,23 @@ def _check_run(session: Session, run_id: UUID | None, fence: int | None) -> None
 def _add(session: Session, items: Sequence[str], run_id: UUID | None) -> list[Item]:
     said = Item.objects.filter(tenant_id=session.tenant_id, session_id=session.id)
     last = said.aggregate(last=Max("position"))["last"] or 0
-    return Item.objects.bulk_create(
-        Item(
-            tenant_id=session.tenant_id,
-            session_id=session.id,
-            run=run_id,
-            position=position,
-            raw=raw,
-        )
+    added = [
+        _draft(session, run_id, position, raw)
         for position, raw in enumerate(items, start=last + 1)
+    ]
+    seal_items(added, session=session)
+    return Item.objects.bulk_create(added)
+
+
+def _draft(session: Session, run_id: UUID | None, position: int, raw: str) -> Item:
+    item = Item(
+        tenant_id=session.tenant_id,
+        session_id=session.id,
+        run=run_id,
+        position=position,
     )
+    item.raw = raw
+    return item
 
 
 def _extent(added: Sequence[Item]) -> dict[str, object]:

@@ -1,5 +1,6 @@
 from tenants.models.agents import Agent, AgentOwner, ApiKey
 from tenants.models.base import TenantForeignKey, TenantModel
+from tenants.models.data_key import DataKey
 from tenants.models.idempotency import IdempotencyRecord
 from tenants.models.people import Group, Member, Role, User
 from tenants.models.tenant import Tenant
@@ -8,6 +9,7 @@ __all__ = [
     "Agent",
     "AgentOwner",
     "ApiKey",
+    "DataKey",
     "Group",
     "IdempotencyRecord",
     "Member",

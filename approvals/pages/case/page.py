@@ -141,7 +141,7 @@ def _timeline(record: CaseRecord) -> tuple[TimelineEntry, ...]:
     of = {"run_id": record.request.run_id}
     points = Checkpoint.objects.filter(
         **of, number__gte=record.request.pause.checkpoint.number
-    ).defer("payload")
+    ).defer("stored")
     steps = Transition.objects.filter(
         **of, created_at__gte=record.request.pause.created_at
     )

@@ -154,7 +154,7 @@ def _visible_request(viewer: Viewer, request_id: UUID) -> Request:
     rows = Request.objects.filter(id=request_id, queue_id__in=viewer.sees)
     rows = rows.select_related(
         "tool", "agent", "queue", "session", "run__workflow", "pause__checkpoint"
-    ).defer("pause__checkpoint__payload")
+    ).defer("pause__checkpoint__stored")
     found = rows.fetch_mode(FETCH_RAISE).first()
     if found is None:
         raise NOT_FOUND("No such request.")

@@ -14,6 +14,7 @@ from uuid import UUID
 from approvals.pages.case.record import CaseRecord
 from approvals.presentation.case import TalkRow
 from sessions.models import Item
+from sessions.vault import open_items
 
 MOST_ITEMS: Final = 40
 MOST_CHARACTERS: Final = 4_000  # of one item
@@ -57,7 +58,7 @@ def talk(record: CaseRecord, items: Sequence[Item]) -> tuple[TalkRow, ...]:
 
 def newest_items(session_id: UUID) -> list[Item]:
     rows = Item.objects.filter(session_id=session_id).order_by("-position")
-    return list(rows[:MOST_ITEMS])[::-1]
+    return open_items(list(rows[:MOST_ITEMS])[::-1], session_id=session_id)
 
 
 def _row(record: CaseRecord, item: Item, said: Said) -> TalkRow:
