@@ -12,8 +12,10 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from checkpoints.models import Checkpoint
+from kernel.problems import Problem
 from kernel.sealing import Unreadable, seal, unseal
 from sessions.vault import session_key
+from tenants.vault import DATA_ERASED
 
 
 def seal_payload(checkpoint: Checkpoint, *, session_id: UUID) -> None:
@@ -32,7 +34,7 @@ def open_payload(checkpoint: Checkpoint, *, session_id: UUID) -> bytes:
 
 
 def payload_hash(checkpoint: Checkpoint, *, session_id: UUID) -> bytes:
-    """The SHA-256 of what was saved; of nothing at all, if it cannot be opened."""
+    """The SHA-256 of what was saved; empty, if it was changed or nobody can open it."""
     return _hashed(checkpoint, partial(session_key, checkpoint.tenant_id, session_id))
 
 
@@ -52,9 +54,14 @@ def payload_hashes(
 
 
 def _hashed(checkpoint: Checkpoint, key: Callable[[], bytes]) -> bytes:
+    """A digest that fits nothing refuses what waits, and lets outcomes be recorded."""
     try:
         return hashlib.sha256(_opened(checkpoint, key)).digest()
     except Unreadable:
+        return b""
+    except Problem as problem:
+        if problem.code != DATA_ERASED.code:
+            raise
         return b""
 
 

@@ -31,6 +31,7 @@ from tenants.rest.once import answered, once_from
 from tenants.rest.refusals import refuses
 from tenants.rest.views import AgentView
 from tenants.scopes import SESSIONS
+from tenants.vault import DATA_ERASED
 
 NOT_SAVED: Final = (
     STALE_CHECKPOINT,
@@ -53,7 +54,7 @@ class CheckpointsView(AgentView):
         parameters=[FENCED],
         request=PositionSerializer,
         responses={201: SavedDocument},
-        extensions=refuses(*NOT_FENCED, *NOT_SAVED, PAUSE_OPEN, RUN_ENDED),
+        extensions=refuses(*NOT_FENCED, *NOT_SAVED, PAUSE_OPEN, RUN_ENDED, DATA_ERASED),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """Make a position the run's head, if its parent still is."""
@@ -77,7 +78,7 @@ class CheckpointView(AgentView):
     @extend_schema(
         operation_id="get_checkpoint",
         responses=CheckpointDocument,
-        extensions=refuses(CHECKPOINT_CORRUPTED),
+        extensions=refuses(CHECKPOINT_CORRUPTED, DATA_ERASED),
     )
     def get(self, request: Request, id: UUID, number: int) -> Response:
         """Read a checkpoint exactly as it was saved, its digest checked."""
@@ -92,7 +93,7 @@ class HeadView(AgentView):
     @extend_schema(
         operation_id="get_head",
         responses=CheckpointDocument,
-        extensions=refuses(CHECKPOINT_CORRUPTED),
+        extensions=refuses(CHECKPOINT_CORRUPTED, DATA_ERASED),
     )
     def get(self, request: Request, id: UUID) -> Response:
         """Read the run's head exactly as it was saved, its digest checked."""

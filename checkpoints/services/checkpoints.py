@@ -1,5 +1,6 @@
 """Saving checkpoints, and reading them only if they are what was saved."""
 
+import hashlib
 from uuid import UUID
 
 from checkpoints.checkpoint import (
@@ -8,12 +9,13 @@ from checkpoints.checkpoint import (
     Position,
     add_checkpoint,
     check_form,
-    hash_of,
     is_intact,
 )
 from checkpoints.models import Checkpoint
+from checkpoints.vault import open_payload
 from kernel.problems import NOT_FOUND, Kind
 from kernel.scope import tenant_transaction
+from kernel.sealing import Unreadable
 from sessions.contract import Contract
 from sessions.models import Run
 from sessions.queries import own_run
@@ -64,7 +66,8 @@ def read_checkpoint(
     """A checkpoint of the agent's run, or its head, exactly as it was saved.
 
     Raises `not_found` (404); `checkpoint_corrupted` or `schema_unsupported` (409), and
-    then the run needs attention, with the stored bytes left as they are.
+    then the run needs attention, with the stored bytes left as they are;
+    `data_erased` (410).
     """
     with tenant_transaction(who.tenant_id):
         run = own_run(who, run_id)
@@ -87,7 +90,11 @@ def _stored(run: Run, number: int | None) -> Checkpoint:
 
 
 def _flaw(run: Run, checkpoint: Checkpoint) -> Kind | None:
-    intact = is_intact(checkpoint, hash_of(run, checkpoint))
+    try:
+        payload = open_payload(checkpoint, session_id=run.session_id)
+    except Unreadable:
+        return CHECKPOINT_CORRUPTED
+    intact = is_intact(checkpoint, hashlib.sha256(payload).digest())
     if checkpoint.number == run.head_number:
         intact &= bytes(checkpoint.digest) == bytes(run.head_digest or b"")
     if not intact:

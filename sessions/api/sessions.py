@@ -31,6 +31,7 @@ from sessions.serializers import (
 )
 from sessions.services import append_items, open_session
 from sessions.services.sessions import SUBJECT_DIFFERS
+from sessions.vault import ITEM_UNREADABLE
 from tenants.rest.answers import json_response, rendered
 from tenants.rest.bodies import MEBIBYTE
 from tenants.rest.once import answered, once_from
@@ -38,6 +39,7 @@ from tenants.rest.paging import page
 from tenants.rest.refusals import refuses
 from tenants.rest.views import AgentView
 from tenants.scopes import SESSIONS
+from tenants.vault import DATA_ERASED
 
 MOST_ITEMS: Final = 10_000
 """As many as one answer holds, whatever limit was asked for."""
@@ -106,7 +108,10 @@ class ItemsView(AgentView):
     query_class = ItemsQuery
 
     @extend_schema(
-        operation_id="list_items", parameters=[ItemsQuery], responses=ItemsDocument
+        operation_id="list_items",
+        parameters=[ItemsQuery],
+        responses=ItemsDocument,
+        extensions=refuses(ITEM_UNREADABLE, DATA_ERASED),
     )
     def get(self, request: Request, id: UUID) -> HttpResponse:
         """Read the latest items in the order they were added, each exactly as it came."""
@@ -122,7 +127,7 @@ class ItemsView(AgentView):
         request=ItemsSerializer,
         parameters=[FENCED_IF_IN_A_RUN],
         responses={201: PlacesDocument},
-        extensions=refuses(HEADER_MALFORMED, STALE_WRITER),
+        extensions=refuses(HEADER_MALFORMED, STALE_WRITER, DATA_ERASED),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """Add items after the last one: all of them, in this order, or none."""

@@ -5,9 +5,9 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from django.conf import LazySettings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
-from django.conf import LazySettings
 
 from audit.verify import verify_tenant
 from config.boot import unsafe_settings
