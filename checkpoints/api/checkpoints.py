@@ -39,6 +39,7 @@ NOT_SAVED: Final = (
     PAYLOAD_INVALID,
     PAYLOAD_TOO_LARGE,
     HEADER_INVALID,
+    DATA_ERASED,
 )
 """What a position is refused with, also one that comes with questions."""
 
@@ -54,7 +55,7 @@ class CheckpointsView(AgentView):
         parameters=[FENCED],
         request=PositionSerializer,
         responses={201: SavedDocument},
-        extensions=refuses(*NOT_FENCED, *NOT_SAVED, PAUSE_OPEN, RUN_ENDED, DATA_ERASED),
+        extensions=refuses(*NOT_FENCED, *NOT_SAVED, PAUSE_OPEN, RUN_ENDED),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """Make a position the run's head, if its parent still is."""
