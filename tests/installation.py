@@ -80,22 +80,26 @@ ALL_THREE = ("web", "worker", "beat")
 
 
 @contextmanager
-def running_installation(*names: str) -> Iterator[Installation]:
+def running_installation(*names: str, **more: str) -> Iterator[Installation]:
     """Start all three, or those named, on the data folder that the environment names.
 
-    Each is known to the database by its name (`application_name`).
+    Each is known to the database by its name (`application_name`), and finds `more` in
+    its environment.
     """
     port = free_port()
     all_three = (programs.web(port), programs.worker(), programs.beat())
     wanted = names or ALL_THREE
-    with _running([one for one in all_three if one.name in wanted], port) as running:
+    started = [one for one in all_three if one.name in wanted]
+    with _running(started, port, **more) as running:
         yield running
 
 
 @contextmanager
-def _running(started: Sequence[Program], port: int) -> Iterator[Installation]:
+def _running(
+    started: Sequence[Program], port: int, **more: str
+) -> Iterator[Installation]:
     log, url = Log(), f"http://127.0.0.1:{port}"
-    told = {one.name: _told(one, url) for one in started}
+    told = {one.name: _told(one, url, **more) for one in started}
     with Supervisor(output=log) as processes:
         for program in told.values():
             processes.start(program)
@@ -125,8 +129,8 @@ def free_port() -> int:
         return port
 
 
-def _told(program: Program, url: str) -> Program:
-    more = {
+def _told(program: Program, url: str, **more: str) -> Program:
+    told = {
         "KEYTURN_BASE_URL": url,
         "KEYTURN_ALLOW_PRIVATE": "127.0.0.0/8",  # tools of tests are on this machine
         "KEYTURN_LOGS": "console",
@@ -135,7 +139,7 @@ def _told(program: Program, url: str) -> Program:
     return Program(
         name=program.name,
         command=program.command,
-        environment={**program.environment, **more},
+        environment={**program.environment, **told, **more},
     )
 
 
