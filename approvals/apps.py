@@ -8,9 +8,12 @@ class ApprovalsConfig(AppConfig):
     def ready(self) -> None:
         """Tell the runs below what of theirs is open here, and how it is closed."""
         # Apps load their models first; these imports need them.
+        from approvals.outbox import tell_webhooks  # noqa: PLC0415
         from approvals.queries import open_requests  # noqa: PLC0415
         from approvals.services.ending_runs import close_questions  # noqa: PLC0415
         from sessions.hooks import hooks  # noqa: PLC0415
+        from tenants.verbs import register_telling  # noqa: PLC0415
 
         hooks.open_requests = open_requests
         hooks.closing = close_questions
+        register_telling(tell_webhooks)

@@ -2,17 +2,21 @@
 
 import time
 from dataclasses import dataclass
+from threading import BoundedSemaphore, Thread
 from typing import Final
 from uuid import UUID
 
 from celery import shared_task
+from django.db import connections
 
-from approvals.publishing import RESUME_TASK
+from approvals.publishing import DELIVER_TASK, RESUME_TASK
 from approvals.resume.anchoring import anchor_or_stop
+from approvals.resume.delivering import deliver
 from approvals.resume.sweep import sweep
 from approvals.resume.work import work
 
 SOONEST: Final = 1.0  # seconds from one sweep of this process to its next
+AT_ONCE: Final = 4  # addresses that one process delivers to at once
 
 
 @dataclass(slots=True)
@@ -39,6 +43,32 @@ _pace: Final = Pace()
 def resume(job_id: str) -> None:
     """Work on one resume job, if it is due."""
     work(UUID(job_id))
+
+
+_delivering: Final = BoundedSemaphore(AT_ONCE)
+
+
+@shared_task(  # type: ignore[untyped-decorator]
+    name=DELIVER_TASK, ignore_result=True
+)
+def deliver_message(delivery_id: str) -> None:
+    """Deliver to one webhook, on a thread of its own.
+
+    A receiver may take its time; approved actions must not wait for it. With too many
+    at once, or when the process ends meanwhile, a sweep offers the message again.
+    """
+    if _delivering.acquire(blocking=False):
+        Thread(
+            target=_deliver, args=(UUID(delivery_id),), daemon=True, name="deliver"
+        ).start()
+
+
+def _deliver(delivery_id: UUID) -> None:
+    try:
+        deliver(delivery_id)
+    finally:
+        _delivering.release()
+        connections.close_all()
 
 
 @shared_task(  # type: ignore[untyped-decorator]

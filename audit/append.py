@@ -51,7 +51,7 @@ class Appended:
 
 
 @dataclass(frozen=True, slots=True)
-class _Note:
+class Note:
     """What a verb recorded, before it has a place on the chain."""
 
     id: UUID
@@ -68,7 +68,12 @@ class Journal:
         self.tenant_id = tenant_id
         self.entries: tuple[Appended, ...] = ()
         """In order, once flushed; empty before."""
-        self._notes: list[_Note] = []
+        self._notes: list[Note] = []
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was recorded so far, in order."""
+        return tuple(self._notes)
 
     def record(
         self,
@@ -86,7 +91,7 @@ class Journal:
         if self.entries:
             raise RuntimeError("The audit entries of this transaction are appended.")
         copied = json.loads(canonical_bytes(dict(data or {})))
-        note = _Note(new_id(), kind, Actor(*actor), Subject(*subject), copied)
+        note = Note(new_id(), kind, Actor(*actor), Subject(*subject), copied)
         self._notes.append(note)
         return note.id
 
@@ -144,7 +149,7 @@ def _signed(
         yield _Signed(entry=entry, body=body, signature=key.sign(statement))
 
 
-def _body(tenant_id: UUID, seq: int, at: datetime, note: _Note) -> dict[str, Any]:
+def _body(tenant_id: UUID, seq: int, at: datetime, note: Note) -> dict[str, Any]:
     subject = note.subject
     return {
         "v": 1,

@@ -24,6 +24,16 @@ CHANNEL: Final = "keyturn"
 # serialisation failure, deadlock, lock not available: the whole verb may run again.
 RETRIABLE: Final = frozenset({"40001", "40P01", "55P03"})
 
+type Telling = Callable[["Verb"], None]
+"""Writes down, in a verb's own transaction, who is to be told of what it recorded."""
+
+_tellings: list[Telling] = []
+
+
+def register_telling(telling: Telling) -> None:
+    """Let a room above, which this app cannot know, tell of what verbs record."""
+    _tellings[:] = [telling]
+
 
 class Gate(Enum):
     """How a verb stands to the tenant's rights: it reads them, or changes them."""
@@ -103,6 +113,8 @@ def _attempt[T](
         verb = Verb(tenant_id=tenant_id, journal=journal)
         result = work(verb)
         keep_once(tenant_id, once, result)
+        for telling in _tellings:
+            telling(verb)
     return verb, result
 
 

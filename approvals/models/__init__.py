@@ -3,6 +3,12 @@ from approvals.models.policy import Policy, PolicyRevision
 from approvals.models.queue import Queue, QueueGroupPermission, QueueUserPermission
 from approvals.models.request import Pause, Request, Revision
 from approvals.models.resume import ResumeJob, VerificationReport
+from approvals.models.webhook import (
+    Webhook,
+    WebhookAttempt,
+    WebhookDelivery,
+    WebhookSecret,
+)
 
 __all__ = [
     "Decision",
@@ -17,4 +23,8 @@ __all__ = [
     "ResumeJob",
     "Revision",
     "VerificationReport",
+    "Webhook",
+    "WebhookAttempt",
+    "WebhookDelivery",
+    "WebhookSecret",
 ]

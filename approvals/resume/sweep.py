@@ -12,7 +12,7 @@ import structlog
 from django.db import connections
 
 from approvals.models import Grant, Request, ResumeJob
-from approvals.publishing import publish
+from approvals.publishing import publish, publish_delivery
 from approvals.services.ending import end_request, expire
 from approvals.services.granting import SYSTEM, end_grant, end_jobs
 from approvals.services.refusing import need_attention
@@ -62,6 +62,10 @@ def _due(table: str) -> Iterator[tuple[UUID, UUID]]:
 
 def _publish(tenant_id: UUID, job_id: UUID) -> None:
     publish(job_id)
+
+
+def _publish_delivery(tenant_id: UUID, delivery_id: UUID) -> None:
+    publish_delivery(delivery_id)
 
 
 def _expire_request(tenant_id: UUID, request_id: UUID) -> None:
@@ -141,4 +145,5 @@ SWEEPS: Final[dict[str, tuple[str, Callable[[UUID, UUID], None]]]] = {
     "requests": ("approvals_request", _expire_request),
     "grants": ("approvals_grant", _lapse_grant),
     "effects": ("checkpoints_effect", _doubt_effect),
+    "deliveries": ("approvals_webhookdelivery", _publish_delivery),
 }

@@ -74,7 +74,12 @@ def store_report(
         "verification.refused" if refused else "verification.passed",
         actor=SYSTEM,
         subject=("request", matter.request.id),
-        data={"report": str(report.id), "door": door, "code": report.code},
+        data={
+            "report": str(report.id),
+            "door": door,
+            "code": report.code,
+            "class": report.refusal,
+        },
     )
     verb.changed(matter.request.id, matter.run.id)
     return report

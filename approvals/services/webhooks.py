@@ -1,0 +1,245 @@
+"""Who is told: adding an address, changing it, and sending something again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.db.models import Q
+
+from approvals.happenings import EVENT_TYPES, PING, Happening
+from approvals.models import Webhook, WebhookDelivery, WebhookSecret
+from approvals.outbox import enqueue
+from approvals.publishing import publish_delivery
+from approvals.webhooks import OVERLAP, flaw_of, new_secret, seal_secret
+from audit.append import Actor
+from kernel.clock import ClockTimestamp, database_now
+from kernel.problems import declare
+from kernel.update import update_exactly_one
+from tenants.checks import Acting, permitted
+from tenants.services.change import own
+from tenants.verbs import Verb, perform
+
+URL_REFUSED: Final = declare(
+    "webhook.url_refused", status=422, title="No webhook can be at this address"
+)
+TYPES_REFUSED: Final = declare(
+    "webhook.event_types_refused", status=422, title="There are no such events"
+)
+DISABLED: Final = declare(
+    "webhook.disabled", status=409, title="This webhook is switched off"
+)
+UNFINISHED: Final = declare(
+    "webhook.still_queued", status=409, title="This message is on its way already"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSecret:
+    """A webhook and the secret that it has just been given: shown once, never again."""
+
+    webhook: Webhook
+    secret: str
+
+
+def create_webhook(
+    *,
+    tenant_id: UUID,
+    by: Acting,
+    url: str,
+    event_types: Sequence[str],
+    description: str = "",
+    with_arguments: bool = False,
+) -> NewSecret:
+    """Tell an address of these types of events from now on.
+
+    Raises `webhook.url_refused`, `webhook.event_types_refused` (422).
+    """
+    _check(url, event_types)
+
+    def work(verb: Verb) -> NewSecret:
+        actor = permitted(tenant_id, by)
+        webhook = Webhook.objects.create(
+            tenant_id=tenant_id,
+            url=url,
+            description=description.strip(),
+            event_types=_in_order(event_types),
+            with_arguments=with_arguments,
+        )
+        _record(verb, "webhook.created", actor, webhook)
+        return NewSecret(webhook=webhook, secret=_add_secret(webhook))
+
+    return perform(tenant_id, work)
+
+
+def change_webhook(
+    *,
+    tenant_id: UUID,
+    by: Acting,
+    webhook_id: UUID,
+    url: str,
+    event_types: Sequence[str],
+    description: str = "",
+    with_arguments: bool = False,
+) -> Webhook:
+    """Change where it is told, and of what. Raises what `create_webhook` raises."""
+    _check(url, event_types)
+
+    def work(verb: Verb) -> Webhook:
+        actor = permitted(tenant_id, by)
+        webhook = own(Webhook, tenant_id, webhook_id)
+        change = {
+            "url": url,
+            "description": description.strip(),
+            "event_types": _in_order(event_types),
+            "with_arguments": with_arguments,
+        }
+        _update(webhook, **change)
+        _record(verb, "webhook.changed", actor, webhook)
+        return webhook
+
+    return perform(tenant_id, work)
+
+
+def rotate_secret(*, tenant_id: UUID, by: Acting, webhook_id: UUID) -> NewSecret:
+    """Give it a new secret. For a day each message carries both signatures."""
+
+    def work(verb: Verb) -> NewSecret:
+        actor = permitted(tenant_id, by)
+        webhook = own(Webhook, tenant_id, webhook_id)
+        now = database_now()
+        living = Q(expires_at=None) | Q(expires_at__gt=now + OVERLAP)
+        former = WebhookSecret.objects.filter(living, webhook=webhook)
+        former.update(expires_at=now + OVERLAP)
+        _record(verb, "webhook.secret_rotated", actor, webhook)
+        return NewSecret(webhook=webhook, secret=_add_secret(webhook))
+
+    return perform(tenant_id, work)
+
+
+def end_former_secrets(*, tenant_id: UUID, by: Acting, webhook_id: UUID) -> None:
+    """Sign with the newest secret alone from now on: a former one has leaked."""
+
+    def work(verb: Verb) -> None:
+        actor = permitted(tenant_id, by)
+        webhook = own(Webhook, tenant_id, webhook_id)
+        former = WebhookSecret.objects.filter(webhook=webhook, expires_at__isnull=False)
+        former.update(expires_at=ClockTimestamp())
+        _record(verb, "webhook.former_secrets_ended", actor, webhook)
+
+    perform(tenant_id, work)
+
+
+def switch_webhook(
+    *, tenant_id: UUID, by: Acting, webhook_id: UUID, enabled: bool
+) -> Webhook:
+    """Stop telling it, or go on. What happens meanwhile it is not told later."""
+
+    def work(verb: Verb) -> Webhook:
+        actor = permitted(tenant_id, by)
+        webhook = own(Webhook, tenant_id, webhook_id)
+        fresh = {"failures": 0, "resting_until": None, "why_disabled": ""}
+        _update(webhook, enabled=enabled, **fresh)
+        kind = "webhook.enabled" if enabled else "webhook.disabled"
+        _record(verb, kind, actor, webhook)
+        return webhook
+
+    return perform(tenant_id, work)
+
+
+def ping_webhook(*, tenant_id: UUID, by: Acting, webhook_id: UUID) -> WebhookDelivery:
+    """Send a `webhook.ping`, whatever it listens to. Raises `webhook.disabled` (409)."""
+
+    def work(verb: Verb) -> WebhookDelivery:
+        actor = permitted(tenant_id, by)
+        webhook = own(Webhook, tenant_id, webhook_id)
+        _require_enabled(webhook)
+        note = verb.journal.record(
+            kind="webhook.pinged", actor=actor, subject=("webhook", webhook.id)
+        )
+        webhook.event_types = [PING]
+        event = Happening(id=note, type=PING, about="run", about_id=webhook.id)
+        return enqueue(verb, [webhook], [event])[0]
+
+    return perform(tenant_id, work)
+
+
+def replay_delivery(
+    *, tenant_id: UUID, by: Acting, delivery_id: UUID
+) -> WebhookDelivery:
+    """Send the same message again, with the same id, as if it were the first time.
+
+    Raises `webhook.disabled`, `webhook.still_queued` (409).
+    """
+
+    def work(verb: Verb) -> WebhookDelivery:
+        actor = permitted(tenant_id, by)
+        delivery = own(WebhookDelivery, tenant_id, delivery_id)
+        webhook = own(Webhook, tenant_id, delivery.webhook_id)
+        _require_enabled(webhook)
+        _requeue(delivery)
+        data = {"delivery": str(delivery.id), "event": str(delivery.event)}
+        verb.record(
+            "webhook.replayed", actor=actor, subject=("webhook", webhook.id), data=data
+        )
+        verb.after_commit(lambda: publish_delivery(delivery.id))
+        return delivery
+
+    return perform(tenant_id, work)
+
+
+def _requeue(delivery: WebhookDelivery) -> None:
+    if delivery.state == WebhookDelivery.State.QUEUED:
+        raise UNFINISHED()
+    change = {
+        "state": WebhookDelivery.State.QUEUED,
+        "attempts": 0,
+        "due_at": database_now(),
+        "ended_at": None,
+    }
+    rows = WebhookDelivery.objects.filter(id=delivery.id, state=delivery.state)
+    update_exactly_one(rows, **change)
+
+
+def _check(url: str, event_types: Sequence[str]) -> None:
+    if flaw := flaw_of(url):
+        raise URL_REFUSED(flaw, "/url")
+    unknown = set(event_types) - set(EVENT_TYPES)
+    if unknown or not event_types:
+        said = ", ".join(sorted(unknown)) or "None was chosen."
+        raise TYPES_REFUSED(said, "/event_types")
+
+
+def _in_order(event_types: Sequence[str]) -> list[str]:
+    return [one for one in EVENT_TYPES if one in set(event_types)]
+
+
+def _require_enabled(webhook: Webhook) -> None:
+    if not webhook.enabled:
+        raise DISABLED("Switch it on first.")
+
+
+def _add_secret(webhook: Webhook) -> str:
+    secret = new_secret()
+    sealed = seal_secret(webhook.tenant_id, webhook.id, secret)
+    WebhookSecret.objects.create(
+        tenant_id=webhook.tenant_id, webhook=webhook, sealed=sealed
+    )
+    return secret
+
+
+def _update(webhook: Webhook, **change: object) -> None:
+    update_exactly_one(Webhook.objects.filter(id=webhook.id), **change)
+    for name, value in change.items():
+        setattr(webhook, name, value)
+
+
+def _record(verb: Verb, kind: str, actor: Actor, webhook: Webhook) -> None:
+    data = {
+        # Its path may be a secret.
+        "host": urlsplit(webhook.url).netloc,
+        "event_types": list(webhook.event_types),
+        "with_arguments": webhook.with_arguments,
+    }
+    verb.record(kind, actor=actor, subject=("webhook", webhook.id), data=data)
