@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from django import forms
 
+from approvals.happenings import EVENT_TYPES
 from approvals.models import Decision
 from approvals.presentation.reading import Misread, read_reply
 from approvals.services.case import Answer
@@ -83,6 +84,15 @@ class OutcomeForm(forms.Form):
     )
     evidence = forms.CharField(max_length=LONGEST)
     external_id = forms.CharField(max_length=255, required=False)
+
+
+class WebhookForm(forms.Form):
+    """Where somebody outside is told, and of what; the verb judges both."""
+
+    url = forms.CharField(max_length=2000)
+    description = forms.CharField(max_length=200, required=False)
+    event_types = forms.MultipleChoiceField(choices=[(one, one) for one in EVENT_TYPES])
+    with_arguments = forms.BooleanField(required=False)
 
 
 class Flawed(Exception):

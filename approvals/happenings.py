@@ -42,9 +42,7 @@ KINDS: Final[Mapping[str, str]] = {
 }
 # Kinds that are events only when they say certain things: see `type_of`.
 SOMETIMES: Final = ("decision.recorded", "verification.refused")
-EVENT_TYPES: Final = tuple(
-    dict.fromkeys([*KINDS.values(), "approval.authority_lost"])
-)
+EVENT_TYPES: Final = tuple(dict.fromkeys([*KINDS.values(), "approval.authority_lost"]))
 
 
 def type_of(kind: str, actor_type: str, data: Mapping[str, Any]) -> str | None:

@@ -20,15 +20,15 @@ def tell_webhooks(verb: Verb) -> None:
     events = happenings(verb.journal.notes)
     if not events:
         return
-    listening = list(listeners({event.type for event in events}))
+    listening = listeners({event.type for event in events})
     if listening:
         enqueue(verb, listening, events)
 
 
-def listeners(types: set[str]) -> Sequence[Webhook]:
+def listeners(types: set[str]) -> list[Webhook]:
     """The webhooks of the tenant that want to hear of one of these types."""
     rows = Webhook.objects.filter(enabled=True, event_types__overlap=sorted(types))
-    return rows.order_by("id")
+    return list(rows.order_by("id"))
 
 
 def enqueue(

@@ -10,6 +10,7 @@ from approvals.views.edit import edit_page
 from approvals.views.link import link
 from approvals.views.resolve import resolve_page
 from approvals.views.revoke import revoke_page
+from approvals.views.webhooks import delivery, webhook, webhooks
 from approvals.wait.approval import approval
 
 API = "api/v1"
@@ -34,4 +35,7 @@ urlpatterns = [
     path(f"{PAGES}/requests/<uuid:id>/revoke", revoke_page, name="revoke"),
     path(f"{PAGES}/requests/<uuid:id>/resolve", resolve_page, name="resolve"),
     path(f"{PAGES}/stream", stream, name="stream"),
+    path(f"{PAGES}/webhooks", webhooks, name="webhooks"),
+    path(f"{PAGES}/webhooks/<uuid:id>", webhook, name="webhook"),
+    path(f"{PAGES}/deliveries/<uuid:id>", delivery, name="delivery"),
 ]

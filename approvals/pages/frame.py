@@ -18,6 +18,8 @@ PLACES: Final = (
 )
 # For those who oversee the tenant: owners, admins and auditors.
 OVERSEEN: Final = (("drills", "Drills", "anchor", "d"),)
+# For those who administer it.
+ADMINISTERED: Final = (("webhooks", "Webhooks", "external", "w"),)
 
 
 def frame(
@@ -52,7 +54,11 @@ def frame(
 
 
 def _nav(viewer: Viewer, place: str, mine: int) -> tuple[NavItem, ...]:
-    places = PLACES + (OVERSEEN if viewer.membership.oversees else ())
+    places = (
+        *PLACES,
+        *(OVERSEEN if viewer.membership.oversees else ()),
+        *(ADMINISTERED if viewer.membership.administers else ()),
+    )
     return tuple(
         NavItem(
             label=label,

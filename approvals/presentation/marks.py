@@ -84,6 +84,19 @@ DRILL: Mapping[str, Mark] = {
     "skipped": Mark("close", "Skipped"),
 }
 
+WEBHOOK: Mapping[str, Mark] = {
+    "on": Mark("live", "On", "ok"),
+    "failing": Mark("warn", "Failing", "warn"),
+    "off": Mark("close", "Off"),
+}
+
+DELIVERY: Mapping[str, Mark] = {
+    "queued": Mark("pending", "Queued", "open"),
+    "retry": Mark("refresh", "Will retry", "warn"),
+    "delivered": Mark("pass", "Delivered", "ok"),
+    "dead": Mark("fail", "Given up", "bad"),
+}
+
 KINDS: Mapping[str, Mapping[str, Mark]] = {
     "request": REQUEST,
     "run": RUN,
@@ -93,6 +106,8 @@ KINDS: Mapping[str, Mapping[str, Mark]] = {
     "risk": RISK,
     "verdict": VERDICT,
     "drill": DRILL,
+    "webhook": WEBHOOK,
+    "delivery": DELIVERY,
 }
 
 

@@ -95,9 +95,7 @@ def deliver(delivery_id: UUID) -> int:
     tenant_id = tenant_of(delivery_id)
     if tenant_id is None:
         return 0
-    claimed = perform(
-        tenant_id, lambda verb: _claim(verb, delivery_id), gate=Gate.NONE
-    )
+    claimed = perform(tenant_id, lambda verb: _claim(verb, delivery_id), gate=Gate.NONE)
     if claimed is None:
         return 0
     made, ends = 0, time.monotonic() + TURN
@@ -137,9 +135,7 @@ def _result(answer: Answer, milliseconds: int) -> Result:
     status = answer.status
     wish = answer.headers.get("retry-after", "") if status in RETRY_AFTER else ""
     code = "" if 200 <= status < 300 else f"status_{status}"
-    return Result(
-        status=status, code=code, retry_after=wish, milliseconds=milliseconds
-    )
+    return Result(status=status, code=code, retry_after=wish, milliseconds=milliseconds)
 
 
 def _since(began: float) -> int:
@@ -178,9 +174,7 @@ def _due(webhook_id: UUID, now: datetime) -> QuerySet[WebhookDelivery]:
 
 def _take(claimed: Claimed) -> Message | None:
     """The oldest message that is due, and the claim for as long again."""
-    return perform(
-        claimed.tenant_id, lambda verb: _next(verb, claimed), gate=Gate.NONE
-    )
+    return perform(claimed.tenant_id, lambda verb: _next(verb, claimed), gate=Gate.NONE)
 
 
 def _next(verb: Verb, claimed: Claimed) -> Message | None:

@@ -10,6 +10,7 @@ from oversight.drills.incidents import (
     effects,
     isolation,
     stored,
+    webhooks,
     workers,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "effects",
     "isolation",
     "stored",
+    "webhooks",
     "workers",
 ]

@@ -24,9 +24,7 @@ class Listening:
     secret: str
 
     @classmethod
-    def to(
-        cls, stage: Stage, receiver: Receiver, *types: str, **options: Any
-    ) -> Self:
+    def to(cls, stage: Stage, receiver: Receiver, *types: str, **options: Any) -> Self:
         """Created by the owner; of all types unless some are named."""
         made = create_webhook(
             tenant_id=stage.tenant_id,

@@ -257,9 +257,7 @@ def test_what_waited_when_it_was_switched_off_stays_on_record(
     listening: Listening,
 ) -> None:
     listening.stage.ask()
-    switch_webhook(
-        **by(listening), webhook_id=listening.webhook.id, enabled=False
-    )
+    switch_webhook(**by(listening), webhook_id=listening.webhook.id, enabled=False)
     assert listening.turn() == 0
     assert states(listening) == [State.DEAD] * 2
     with pytest.raises(Problem) as refused:

@@ -1,5 +1,6 @@
 """Signatures against published vectors, the tolerance, addresses, pauses."""
 
+import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -47,7 +48,9 @@ def test_the_librarys_vector() -> None:
 
 def test_headers_carry_what_was_signed() -> None:
     at = datetime.fromtimestamp(int(AAP["at"]), tz=UTC)  # type: ignore[call-overload]
-    headers = signed_headers(UUID(str(AAP["id"])), str(AAP["body"]), [str(AAP["secret"])], at)
+    headers = signed_headers(
+        UUID(str(AAP["id"])), str(AAP["body"]), [str(AAP["secret"])], at
+    )
     assert headers["webhook-signature"] == AAP["signature"]
     assert headers["webhook-timestamp"] == str(AAP["at"])
     assert headers["webhook-id"] == AAP["id"]
@@ -82,7 +85,9 @@ def signed(at: datetime) -> dict[str, str]:
 @given(st.text(max_size=200))
 def test_whatever_is_signed_is_verified(body: str) -> None:
     secret = new_secret()
-    headers = dict(signed_headers(new_id(), body, [new_secret(), secret], datetime.now(UTC)))
+    headers = dict(
+        signed_headers(new_id(), body, [new_secret(), secret], datetime.now(UTC))
+    )
     Signer(secret).verify(body, headers, json_parse=False)
 
 
@@ -98,7 +103,7 @@ def test_pauses_grow_and_end() -> None:
     pauses = [pause_after(n) for n in range(1, len(PAUSES) + 2)]
     assert pauses[-1] is None
     known = [one for one in pauses if one is not None]
-    assert all(a < b for a, b in zip(known, known[1:], strict=False))
+    assert all(a < b for a, b in itertools.pairwise(known))
     for pause, meant in zip(known, PAUSES, strict=True):
         assert 0.8 * meant <= pause.total_seconds() <= 1.2 * meant
     assert len({pause_after(1) for _ in range(20)}) > 1  # not all at the same moment
