@@ -206,9 +206,7 @@ def _keys(webhook: Webhook, now: datetime) -> list[str]:
     rows = WebhookSecret.objects.filter(living, webhook=webhook)
     for row in rows.order_by("-created_at"):
         try:
-            found.append(
-                open_secret(webhook.tenant_id, webhook.id, bytes(row.sealed))
-            )
+            found.append(open_secret(webhook.tenant_id, webhook.id, bytes(row.sealed)))
         except (Unreadable, Problem) as error:
             log.error(
                 "webhook_secret_unreadable", webhook=str(webhook.id), why=str(error)
