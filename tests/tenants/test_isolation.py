@@ -216,6 +216,7 @@ def test_look_ups_return_ids_and_a_persons_own_memberships_only() -> None:
         " name character varying, member_id uuid, role character varying)",
         "keyturn_any_tenant": "boolean",
         "keyturn_job_tenant": "uuid",
+        "keyturn_delivery_tenant": "uuid",
     }
 
 
