@@ -1,0 +1,241 @@
+"""From an approval to its one effect: wait, redeem, act, say what came of it."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from keyturn import calls
+from keyturn.calls import Outcome
+from keyturn.documents import Approval, HandedEffect, Redeemed
+from keyturn.errors import (
+    Answered,
+    Conflict,
+    InDoubt,
+    KeyturnError,
+    NotApproved,
+    NothingDone,
+    Unreported,
+    VerificationRefused,
+    ending,
+)
+from keyturn.flows import Backoff, Connection, Flow, Invoke, claim, send, wait
+
+log = logging.getLogger("keyturn")
+
+R = TypeVar("R")
+LEASE_SECONDS = 60
+# Until the four checks pass: somebody else is at it, or the question is asked anew.
+_PASSING = frozenset({"not_approved", "pause_undecided"})
+_effect: ContextVar[Redeemed] = ContextVar("keyturn_effect")
+
+
+def current_effect() -> HandedEffect:
+    """Inside a function that was let through: the effect that it is carrying out.
+
+    Hand its `idempotency_key` to whatever is called. Raises LookupError elsewhere.
+    """
+    return _effect.get().effect
+
+
+def current_token() -> str:
+    """The effect's signed token, for tools that check it. Raises LookupError elsewhere."""
+    return _effect.get().token
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action(Generic[R]):
+    """What is done once it may be done.
+
+    `fits` raises if the function cannot take such arguments. `nothing_done` are the
+    exceptions after which certainly nothing has happened; every other one leaves the
+    outcome unknown. A `repeatable` function may be called again under the same
+    idempotency key by a successor of a process that died in it.
+    """
+
+    function: Callable[..., Any]
+    fits: Callable[[Mapping[str, Any]], object] = lambda arguments: None
+    nothing_done: tuple[type[BaseException], ...] = ()
+    external_id: Callable[[R], str] | None = None
+    repeatable: bool = False
+
+    @property
+    def failures(self) -> tuple[type[BaseException], ...]:
+        return (NothingDone, *self.nothing_done)
+
+
+def take(
+    connection: Connection,
+    approval: str,
+    action: Action[R],
+    *,
+    timeout: float | None,
+) -> Flow[R]:
+    """Wait for the approval, use it up, act with its arguments, report the outcome.
+
+    Raises what `keyturn.errors.ending` names, `VerificationRefused`, and whatever the
+    function raises.
+    """
+    found, redeemed = yield from redeem_when_ready(
+        connection, approval, timeout=timeout, repeatable=action.repeatable
+    )
+    return (yield from perform(connection, found, redeemed, action))
+
+
+def redeem_when_ready(
+    connection: Connection,
+    approval: str,
+    *,
+    timeout: float | None,
+    repeatable: bool = False,
+) -> Flow[tuple[Approval, Redeemed]]:
+    """Wait for the approval and use it up, as the run's one writer.
+
+    The claim comes first: of two processes that were told "redeem", the earlier one's
+    fence is stale from then on, and the later one sees whether it was too late.
+    """
+    end = math.inf if timeout is None else connection.now() + timeout
+    backoff = Backoff(connection, math.inf)
+    while True:
+        left = None if timeout is None else max(0.0, end - connection.now())
+        found = yield from wait(connection, approval, timeout=left)
+        _raise_unless_ready(found)
+        fence = yield from claim(
+            connection,
+            found.run,
+            lease_seconds=LEASE_SECONDS,
+            patience=connection.patience,
+        )
+        found = yield from send(connection, calls.get_approval(approval))
+        if found.status == "consumed" and not repeatable:
+            raise ending(found) or InDoubt(found)
+        if found.next != "redeem":
+            continue
+        try:
+            redeem = calls.redeem_approval(approval, fence=fence)
+            return found, (yield from send(connection, redeem))
+        except VerificationRefused as refused:
+            if refused.refusal_class == "stop":
+                raise
+            yield backoff.after(refused)
+        except Conflict as conflict:
+            if conflict.code not in _PASSING:
+                raise
+            yield backoff.after(conflict)
+
+
+def _raise_unless_ready(found: Approval) -> None:
+    why = ending(found)
+    if why is not None:
+        raise why
+
+
+def perform(
+    connection: Connection, approval: Approval, redeemed: Redeemed, action: Action[R]
+) -> Flow[R]:
+    """Act, now that it may happen, and report what came of it."""
+    effect = redeemed.effect
+    token = _effect.set(redeemed)
+    try:
+        _check_fit(action, effect.arguments)
+        result: R = yield Invoke(action.function, effect.arguments)
+    except action.failures as error:
+        yield from _tell(connection, effect, "failed", error)
+        raise
+    except BaseException as error:  # also an interrupt: it may have happened
+        yield from _tell(connection, effect, "unknown", error)
+        raise
+    finally:
+        _effect.reset(token)
+    try:
+        external_id = action.external_id(result) if action.external_id else None
+        yield from send(
+            connection, _report(effect, "confirmed", external_id=external_id)
+        )
+    except Exception as error:
+        raise Unreported(approval, result) from error
+    return result
+
+
+def _check_fit(action: Action[Any], arguments: Mapping[str, Any]) -> None:
+    try:
+        action.fits(arguments)
+    except TypeError as error:
+        raise NothingDone(f"the approved arguments do not fit: {error}") from error
+
+
+def _tell(
+    connection: Connection, effect: HandedEffect, outcome: Outcome, error: BaseException
+) -> Flow[None]:
+    """What the function raised matters more than whether this can be told.
+
+    Only the exception's type is told: its message may hold what nobody should read.
+    """
+    kind = type(error)
+    evidence = {"exception": f"{kind.__module__}.{kind.__qualname__}"}
+    try:
+        yield from send(connection, _report(effect, outcome, evidence=evidence))
+    except KeyturnError:
+        log.exception("the outcome of %s could not be reported: %s", effect.id, outcome)
+
+
+def _report(
+    effect: HandedEffect,
+    outcome: Outcome,
+    *,
+    external_id: str | None = None,
+    evidence: Mapping[str, Any] | None = None,
+) -> calls.Call[Any]:
+    return calls.report_effect(
+        effect.id,
+        fence=effect.fencing_token,
+        attempt=effect.attempt,
+        outcome=outcome,
+        external_id=external_id or None,
+        evidence=evidence,
+    )
+
+
+# -- In one call ------------------------------------------------------------------------
+
+
+def ask_and_take(
+    connection: Connection,
+    asked: calls.Call[Any],
+    action: Action[R],
+    *,
+    timeout: float | None,
+) -> Flow[R]:
+    """Ask in one call, act, and end the run that opened for it."""
+    approval: Approval = yield from send(connection, asked)
+    try:
+        result = yield from take(connection, approval.id, action, timeout=timeout)
+    except (Answered, NotApproved, VerificationRefused) as why:
+        yield from _end(connection, approval.run, reason=str(why)[:2000])
+        raise
+    except action.failures:
+        yield from _end(connection, approval.run, reason="The action failed.")
+        raise
+    yield from _end(connection, approval.run)
+    return result
+
+
+def _end(connection: Connection, run: str, reason: str = "") -> Flow[None]:
+    """Nothing follows in that run. What is done stays done if it cannot be ended."""
+    try:
+        found = yield from send(connection, calls.get_run(run))
+        if found.state != "running":
+            return
+        fence = found.fence
+        end = (
+            calls.cancel_run(run, fence=fence, reason=reason)
+            if reason
+            else calls.complete_run(run, fence=fence)
+        )
+        yield from send(connection, end)
+    except KeyturnError as error:
+        log.warning("run %s could not be ended: %s", run, error)

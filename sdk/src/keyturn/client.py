@@ -1,0 +1,141 @@
+"""The agent API's two clients: `Client` for threads, `AsyncClient` for event loops.
+
+Both have the same operations. They raise `keyturn.errors`; a POST carries an
+idempotency key of its own unless it is given one, and is sent again until it has an
+answer or `patience` (seconds) is over.
+"""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from keyturn import calls, flows
+from keyturn.drivers import Async, Operation, Sync
+from keyturn.errors import NotConfigured
+from keyturn.flows import LONGEST_WAIT, call
+from keyturn.work import AsyncRun, Run
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+PATIENCE = 300.0
+_LOCAL = ("127.0.0.1", "::1", "localhost")
+
+
+class _Api:
+    patience: float
+
+    open_session = Operation(call(calls.open_session))
+    get_session = Operation(call(calls.get_session))
+    list_sessions = Operation(call(calls.list_sessions))
+    append_items = Operation(call(calls.append_items))
+    list_items = Operation(call(calls.list_items))
+    start_run = Operation(call(calls.start_run))
+    get_run = Operation(call(calls.get_run))
+    list_runs = Operation(call(calls.list_runs))
+    claim_run = Operation(call(calls.claim_run))
+    heartbeat_run = Operation(call(calls.heartbeat_run))
+    record_transition = Operation(call(calls.record_transition))
+    list_transitions = Operation(call(calls.list_transitions))
+    complete_run = Operation(call(calls.complete_run))
+    fail_run = Operation(call(calls.fail_run))
+    cancel_run = Operation(call(calls.cancel_run))
+    save_checkpoint = Operation(call(calls.save_checkpoint))
+    get_checkpoint = Operation(call(calls.get_checkpoint))
+    pause_run = Operation(call(calls.pause_run))
+    request_approval = Operation(call(calls.request_approval))
+    get_approval = Operation(call(calls.get_approval))
+    list_approvals = Operation(call(calls.list_approvals))
+    revise_approval = Operation(call(calls.revise_approval))
+    withdraw_approval = Operation(call(calls.withdraw_approval))
+    redeem_approval = Operation(call(calls.redeem_approval))
+    get_effect = Operation(call(calls.get_effect))
+    report_effect = Operation(call(calls.report_effect))
+    wait = Operation(flows.wait)
+
+
+class Client(_Api, Sync):
+    """A connection for threads; close it, or use it as a context.
+
+    Without arguments address and key are those of `KEYTURN_URL` and `KEYTURN_API_KEY`.
+    Raises `NotConfigured`.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        patience: float = PATIENCE,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self.patience = patience
+        self._http = httpx.Client(**_options(url, api_key), transport=transport)
+
+    def run(self, name: str, **options: Any) -> Run:
+        """A run as a context; see `keyturn.work.Work` for `subject` and more."""
+        return Run(self, name, **options)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncClient(_Api, Async):
+    """A connection for the running event loop; otherwise as `Client`."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        patience: float = PATIENCE,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.patience = patience
+        self._http = httpx.AsyncClient(**_options(url, api_key), transport=transport)
+
+    def run(self, name: str, **options: Any) -> AsyncRun:
+        """A run as a context; see `keyturn.work.Work` for `subject` and more."""
+        return AsyncRun(self, name, **options)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+def _options(url: str | None, api_key: str | None) -> dict[str, Any]:
+    base = httpx.URL(url or os.environ.get("KEYTURN_URL") or DEFAULT_URL)
+    key = api_key or os.environ.get("KEYTURN_API_KEY")
+    if not key:
+        raise NotConfigured("there is no key: set KEYTURN_API_KEY")
+    if base.scheme != "https" and base.host not in _LOCAL:
+        raise NotConfigured(f"{base}: a key is sent over https, or to this machine")
+    return {
+        "base_url": base.join("/api/v1/"),
+        "headers": {"Authorization": f"Bearer {key}"},
+        "timeout": httpx.Timeout(10.0, read=LONGEST_WAIT + 15.0),
+        "trust_env": False,  # no proxy that the environment happens to name
+    }

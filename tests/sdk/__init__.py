@@ -1,0 +1,1 @@
+"""The SDK, against a real installation and against its own fake."""
