@@ -1,8 +1,8 @@
 # The two that matter: `make demo` shows it, `make test` proves it.
 .DEFAULT_GOAL := help
 CHECKS := $(addprefix check-,format lint types layers templates migrations settings api)
-.PHONY: help demo test test-long fuzz-state mutants check $(CHECKS) fix bench screenshots \
-	environment
+.PHONY: help demo test test-long drill-long fuzz-state mutants check $(CHECKS) fix bench \
+	screenshots environment
 MAKEFLAGS += --no-print-directory
 
 UV := .ci/uv
@@ -21,6 +21,7 @@ help:
 	@echo 'make demo         run everything on this machine, with people and requests in it'
 	@echo 'make test         the tests, with real PostgreSQL, workers and Chromium'
 	@echo 'make test-long    the tests that take longer: crashes, races, load'
+	@echo 'make drill-long   kill workers at each place of the way, 25 times in each cell: KILLS='
 	@echo 'make fuzz-state   random interleavings of every verb and fault: SECONDS=600, SEED='
 	@echo 'make mutants      edits of the source, each of which a test must notice'
 	@echo 'make check        formatting, lint, types, layers, migrations, settings'
@@ -43,6 +44,10 @@ test: environment
 
 test-long: environment
 	@CHROMIUM="$$(.ci/browser)" $(RUN) pytest -m long $(ARGS)
+
+KILLS ?= 25
+drill-long: environment
+	@KILLS=$(KILLS) $(RUN) pytest -n 0 -m long tests/drills/test_kill_matrix.py $(ARGS)
 
 SECONDS ?= 600
 SEED ?=

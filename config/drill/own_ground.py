@@ -47,7 +47,11 @@ class OwnHarm:
     def kill_worker(self) -> None:
         pid = self.processes.pid("worker")
         assert pid is not None
-        os.kill(pid, signal.SIGKILL)
+        os.killpg(pid, signal.SIGKILL)  # each program leads a group of its own
+        self._beat("worker").unlink(missing_ok=True)
+
+    def wait_for_worker(self) -> None:
+        wait_until("worker works", self._beat("worker").exists, seconds=READY)
 
     @contextmanager
     def standing_still(self, pid: int) -> Iterator[None]:
@@ -154,11 +158,13 @@ class OwnHarm:
         self._wait_for_web()
 
     def _start_worker(self, name: str, **more: str) -> None:
-        """It touches its heartbeat as soon as it takes work."""
-        beat = self.data_dir / "workers" / f"{name}@drill"
-        beat.unlink(missing_ok=True)
+        self._beat(name).unlink(missing_ok=True)
         self.processes.start(self.programs.worker(name, **more))
-        wait_until(f"{name} works", beat.exists, seconds=READY)
+        wait_until(f"{name} works", self._beat(name).exists, seconds=READY)
+
+    def _beat(self, name: str) -> Path:
+        """The file that a worker touches as soon as it takes work."""
+        return self.data_dir / "workers" / f"{name}@drill"
 
     def _wait_for_web(self) -> None:
         url = f"http://127.0.0.1:{self.programs.port}/health/ready"

@@ -28,13 +28,16 @@ class Harm(Protocol):
 
     @property
     def restarts(self) -> float:
-        """The seconds that a killed worker needs until it works again, generously."""
+        """The seconds that a worker needs until it works again, generously."""
 
     def kill(self, pid: int) -> None:
         """`kill -9` one process of the worker; the pool replaces it."""
 
     def kill_worker(self) -> None:
         """`kill -9` the worker itself, with all it has started; it starts again."""
+
+    def wait_for_worker(self) -> None:
+        """Until the successor of a killed worker takes work."""
 
     def standing_still(self, pid: int) -> AbstractContextManager[None]:
         """SIGSTOP one process; SIGCONT when the block ends."""

@@ -205,6 +205,11 @@ class House:
         with tenant_transaction(self.id):
             return type(row).objects.get(pk=row.pk)  # type: ignore[attr-defined,no-any-return]
 
+    def run_of(self, request: Request) -> Run:
+        """The request's run as it is now."""
+        with tenant_transaction(self.id):
+            return Run.objects.get(id=request.run_id)
+
     def job(self, request: Request) -> ResumeJob:
         """The newest work that the request owes."""
         with tenant_transaction(self.id):

@@ -83,7 +83,7 @@ def nobody_can_tell(scene: Scene) -> None:
         lambda: house.effect_state(request) == "needs_attention",
         seconds=SOON + SLACK,
     )
-    run = _run(house, request)
+    run = house.run_of(request)
     scene.equal("so is its run", run.state, Run.State.NEEDS_ATTENTION)
     scene.must_happen(house, request)
     effect = house.effect(request)
@@ -91,7 +91,7 @@ def nobody_can_tell(scene: Scene) -> None:
     said = {"effect_id": effect.id, "outcome": "confirmed"}
     scene.equal("without proof", _resolve(house, said, " "), "evidence_needed")
     scene.equal("with proof", _resolve(house, said, "Seen in the bank."), "")
-    scene.equal("the run goes on", _run(house, request).state, Run.State.RUNNING)
+    scene.equal("the run goes on", house.run_of(request).state, Run.State.RUNNING)
     scene.equal("it was called once", tool.calls, 1)
     scene.note_run(house, request.run_id)
 
@@ -214,8 +214,3 @@ def _save(house: House, run: Run, parent: int | None, behind: int = 0) -> str:
     except Problem as problem:
         return problem.code
     return ""
-
-
-def _run(house: House, request: Request) -> Run:
-    with tenant_transaction(house.id):
-        return Run.objects.get(id=request.run_id)

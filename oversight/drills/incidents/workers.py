@@ -9,11 +9,18 @@ from kernel.scope import tenant_transaction
 from oversight.drills.house import House
 from oversight.drills.incident import incident
 from oversight.drills.scene import Scene
+from sessions.models import Run
 
 # After a claim has lapsed, one sweep (2 s, and 1 s of grace) offers the job again; the
 # rest is slack for a busy machine, and far from what being stuck looks like.
 SWEEP: Final = 3
 SLACK: Final = 12
+
+CHILD: Final = "child"
+PARENT: Final = "parent"
+# Of an action that was killed there nobody knows whether it was sent. It is sent again
+# at once only where the tool honours keys.
+UNSURE: Final = (INTENT, SEND)
 
 
 @incident(
@@ -22,40 +29,56 @@ SLACK: Final = 12
     harms=True,
 )
 def restart_worker(scene: Scene) -> None:
-    house, tool = scene.house(), scene.tool(honours_keys=True)
-    house.tool(tool.definition(resend=True))
+    house = killing_ground(scene)
     for place in NAMES:
-        kill_at(scene, house, place, "child")
-    for place in (INTENT, SEND):
-        kill_at(scene, house, place, "parent")
+        kill_at(scene, house, place, CHILD)
+    for place in UNSURE:
+        kill_at(scene, house, place, PARENT)
+
+
+def killing_ground(scene: Scene) -> House:
+    """A house with two tools: "keyed" acts once a key, "plain" whenever it is called."""
+    house = scene.house()
+    keyed, plain = scene.tool(honours_keys=True), scene.tool()
+    house.tool(keyed.definition(resend=True), name="keyed")
+    house.tool(plain.definition(), name="plain")
+    return house
 
 
 def kill_at(scene: Scene, house: House, place: str, whom: str) -> float:
-    """Kill the worker's child or the worker at `place`; seconds until it was made good.
+    """Kill `CHILD` or `PARENT` at `place`, in the house of `killing_ground`.
 
-    Its tenant must have a managed tool "act" that honours keys.
+    Returns after how many seconds it was made good; for a parent, from the moment at
+    which its successor works.
     """
     harm = scene.harm
     harm.barriers.arm(place)
-    request = house.approved()
+    request = house.approved(tool="keyed" if place in UNSURE else "plain")
     scene.must_happen(house, request)
     pid = harm.barriers.reached(place)
-    if whom == "child":
+    if whom == CHILD:
         harm.kill(pid)
     else:
         harm.kill_worker()
     scene.counts.kills += 1
     harm.barriers.release(place)
-    most: float = harm.claim_seconds + SWEEP + SLACK
-    if whom == "parent":
-        most += harm.restarts
-    taken = scene.until_done(house, request, within=most)
-    scene.wait(
-        "the run goes on",
-        lambda: house.job(request).state == "done",
-        seconds=most,
-    )
+    if whom == PARENT:
+        harm.wait_for_worker()
+    taken = _until_made_good(scene, house, request)
     scene.note(f"{place}, {whom}", f"made good after {taken:.1f} s")
+    return taken
+
+
+def _until_made_good(scene: Scene, house: House, request: Request) -> float:
+    """The action has happened, its job is done, and its run goes on."""
+
+    def made_good() -> bool:
+        run = house.run_of(request)
+        return house.job(request).state == "done" and run.state == Run.State.RUNNING
+
+    within = scene.harm.claim_seconds + SWEEP + SLACK
+    taken = scene.wait("it is made good", made_good, within)
+    scene.equal("it has happened", house.effect_state(request), "confirmed")
     return taken
 
 
