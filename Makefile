@@ -43,7 +43,7 @@ test: environment
 		-m "$$(test -n "$$browser" || echo "not browser and ")not long and not screenshots"
 
 test-long: environment
-	@CHROMIUM="$$(.ci/browser)" $(RUN) pytest -m long $(ARGS)
+	@KILLS=1 CHROMIUM="$$(.ci/browser)" $(RUN) pytest -m long $(ARGS)
 
 KILLS ?= 25
 drill-long: environment

@@ -279,7 +279,11 @@ def change_under_way(scene: Scene) -> None:
         changing = pool.submit(_closing, lambda: _change(house, disable))
         changed.wait(timeout=10)
         redeeming = pool.submit(_closing, lambda: redeemed(house, request))
-        scene.wait("the redemption waits for the gate", lambda: _waits(house))
+        # Without a gate it would not wait, and would have begun.
+        scene.wait(
+            "the redemption comes to the gate",
+            lambda: redeeming.done() or _waits(house),
+        )
         may_commit.set()
         changing.result()
         _check_not_started(scene, redeeming.result(), "identity.agent_disabled")

@@ -110,10 +110,11 @@ def restored_backup(scene: Scene) -> None:
     harm.restore(copy)
     scene.equal("the database knows nothing of it", house.effect_state(request), "none")
     scene.wait(
-        "the worker has looked, and waits",
-        lambda: house.job(request).code == "authority.recovery",
+        "the worker has looked",
+        lambda: house.job(request).code,
         seconds=SWEEP + SLACK + harm.restarts,
     )
+    scene.equal("and waits", house.job(request).code, "authority.recovery")
     anchor_or_stop()
     tenant = house.fresh(house.tenant)
     scene.check("the tenant is in recovery", tenant.recovering_since)
