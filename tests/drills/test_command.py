@@ -18,6 +18,9 @@ QUICK = (
     *("stale-checkpoint", "two-resumers", "decision-forged", "schema-from-future"),
 )
 
+# One report for all of them.
+pytestmark = pytest.mark.xdist_group("drill-command")
+
 
 def drill(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run it with a data folder of its own for the report."""
