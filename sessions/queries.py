@@ -12,16 +12,18 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from kernel.clock import ClockTimestamp
 from kernel.problems import NOT_FOUND
-from sessions.models import Fact, Item, Run, Session, Transition, Workflow
+from sessions.models import Branch, Fact, Item, Run, Session, Transition, Workflow
 from sessions.vault import open_items
 from tenants.models import TenantModel
 from tenants.principal import Principal
 
 DEFAULT_KIND: Final = "default"
+TRUNK: Final = 0
+"""The branch that every session has, without a row for it."""
 WAITING_FOR_PEOPLE: Final = (
     Run.State.PAUSED,
     Run.State.RESUMING,
@@ -102,11 +104,51 @@ def with_waiting(sessions: QuerySet[Session]) -> QuerySet[Session]:
     return sessions.annotate(waits=Exists(runs))
 
 
-def latest_items(session: Session, limit: int) -> list[Item]:
-    """The newest `limit` items, oldest of them first. Raises `item_unreadable` (409)."""
-    items = Item.objects.filter(tenant_id=session.tenant_id, session_id=session.id)
+def items_on(session_id: UUID, branch: int = TRUNK) -> QuerySet[Item]:
+    """What is said on a branch: its own items and those that it took along.
+
+    What was removed is left out. Nothing for a branch that does not exist.
+    """
+    said = Q(branch=branch, removal=None)
+    for number, through, removals in inherited(session_id, branch):
+        stood = Q(removal=None) | Q(removal__gt=removals)
+        said |= Q(branch=number, position__lte=through) & stood
+    return Item.objects.filter(said, session_id=session_id)
+
+
+def inherited(session_id: UUID, branch: int) -> list[list[int]]:
+    """[[branch, through, removals], …] that a branch still takes from others."""
+    if branch == TRUNK:
+        return []
+    rows = Branch.objects.filter(session_id=session_id, number=branch)
+    return rows.values_list("inherits", flat=True).first() or []
+
+
+def latest_items(
+    session: Session, limit: int, *, branch: int = TRUNK, before: int | None = None
+) -> list[Item]:
+    """The newest `limit` items of a branch, oldest of them first.
+
+    With `before`, the newest of those at lower positions. Raises `item_unreadable`.
+    """
+    items = items_on(session.id, branch).filter(tenant_id=session.tenant_id)
+    if before is not None:
+        items = items.filter(position__lt=before)
     newest = list(items.order_by("-position")[:limit])[::-1]
     return open_items(newest, session_id=session.id)
+
+
+def item_with(session: Session, item_id: Any) -> Item | None:
+    """One item of the session, also one that was removed."""
+    rows = Item.objects.filter(session_id=session.id, id=item_id)
+    return next(iter(open_items(list(rows), session_id=session.id)), None)
+
+
+def require_branch(session: Session, branch: int) -> None:
+    """Raises `not_found` (404) for a branch that the session does not have."""
+    if branch != TRUNK:
+        rows = Branch.objects.filter(tenant_id=session.tenant_id, session=session)
+        found(rows.filter(number=branch))
 
 
 def transitions_of(run: Run) -> QuerySet[Transition]:

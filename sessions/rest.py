@@ -7,12 +7,8 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from kernel.problems import declare
-from sessions.runs import STALE_WRITER
+from sessions.runs import FENCE, FENCE_REQUIRED, STALE_WRITER
 
-FENCE: Final = "Keyturn-Fence"
-FENCE_REQUIRED: Final = declare(
-    "fence_required", status=428, title=f"The header {FENCE} is missing"
-)
 HEADER_MALFORMED: Final = declare(
     "header_malformed", status=400, title="A header has another form"
 )

@@ -21,6 +21,10 @@ from sessions.queries import found, locked, transitions_of
 from sessions.redaction import redacted
 from tenants.verbs import Verb
 
+FENCE: Final = "Keyturn-Fence"
+FENCE_REQUIRED: Final = declare(
+    "fence_required", status=428, title=f"The header {FENCE} is missing"
+)
 STALE_WRITER: Final = declare(
     "stale_writer", status=409, title="Another writer has taken the run over"
 )

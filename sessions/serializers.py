@@ -12,6 +12,7 @@ LEAST_LEASE: Final = 5
 MOST_LEASE: Final = 3_600
 SAYABLE: Final = [each for each in Provenance.values if each != Provenance.REVIEWER]
 MANY: Final = 200
+MOST_NUMBER: Final = 2**31 - 1
 KIND: Final = "[-a-zA-Z0-9_]{1,63}"
 """What a kind of work can be called."""
 
@@ -46,17 +47,54 @@ class SessionQuery(QuerySerializer):
     limit = serializers.CharField(required=False)
 
 
-class ItemsSerializer(StrictSerializer):
+class LineSerializer(StrictSerializer):
+    """Where in a session: the branch of a run, or one by its number (0: the trunk)."""
+
+    run = serializers.UUIDField(required=False)
+    branch = serializers.IntegerField(
+        required=False, min_value=0, max_value=MOST_NUMBER
+    )
+
+
+class ItemsSerializer(LineSerializer):
     """Items to add; each is kept as the exact JSON text that arrived."""
 
-    items = serializers.ListField(child=serializers.JSONField(), max_length=1_000)
     run = serializers.UUIDField(required=False, allow_null=True)
+    items = serializers.ListField(child=serializers.JSONField(), max_length=1_000)
+
+
+class RemovalSerializer(LineSerializer):
+    """All items of a branch are taken back."""
+
+    reason = Text(required=False, allow_blank=True, max_length=2_000)
+
+
+class ReplaceSerializer(RemovalSerializer):
+    """All items of a branch, said anew; unless they changed after `expected_last`."""
+
+    items = serializers.ListField(child=serializers.JSONField(), max_length=10_000)
+    expected_last = serializers.IntegerField(
+        required=False, min_value=0, max_value=2**53 - 1
+    )
+
+
+class BranchSerializer(StrictSerializer):
+    """Which branch to begin another on, and after which position of it."""
+
+    origin = serializers.IntegerField(
+        required=False, min_value=0, max_value=MOST_NUMBER
+    )
+    at = serializers.IntegerField(
+        required=False, allow_null=True, min_value=0, max_value=2**53 - 1
+    )
 
 
 class ItemsQuery(QuerySerializer):
     """How many of the latest items are wanted; without a limit, as many as there are."""
 
     limit = Word(r"[0-9]{1,18}", required=False)
+    branch = Word(r"[0-9]{1,9}", required=False)
+    before = Word(r"[0-9]{1,18}", required=False)
 
 
 class LeaseSerializer(StrictSerializer):
@@ -71,6 +109,9 @@ class RunSerializer(LeaseSerializer):
     """A run to start."""
 
     workflow = Word(KIND, required=False)
+    branch = serializers.IntegerField(
+        required=False, min_value=0, max_value=MOST_NUMBER
+    )
     external_id = Text(required=False, allow_null=True, max_length=255)
 
 
@@ -146,6 +187,10 @@ class ItemDocument(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     position = serializers.IntegerField()
     run = serializers.UUIDField(allow_null=True)
+    fence = serializers.IntegerField(
+        allow_null=True, help_text="Of the run's writer who added it."
+    )
+    branch = serializers.IntegerField(help_text="The one that it was added to.")
     data = serializers.JSONField()  # type: ignore[assignment]  # the API calls it so
     created_at = serializers.DateTimeField()
 
@@ -162,6 +207,26 @@ class PlaceDocument(serializers.Serializer[Any]):
 
 class PlacesDocument(serializers.Serializer[Any]):
     items = PlaceDocument(many=True)
+
+
+class PoppedDocument(serializers.Serializer[Any]):
+    item = ItemDocument(allow_null=True, help_text="Null: there was none.")
+
+
+class RemovedDocument(serializers.Serializer[Any]):
+    removed = serializers.IntegerField(help_text="How many items were taken back.")
+
+
+class BranchDocument(serializers.Serializer[Any]):
+    number = serializers.IntegerField()
+    origin = serializers.IntegerField(help_text="The branch it left; 0 is the trunk.")
+    at = serializers.IntegerField(help_text="The origin's last position taken along.")
+    created_at = serializers.DateTimeField()
+
+
+class BranchPage(serializers.Serializer[Any]):
+    items = BranchDocument(many=True)
+    next = serializers.CharField(allow_null=True, help_text="The next `cursor`.")
 
 
 class HeadDocument(serializers.Serializer[Any]):
@@ -186,6 +251,7 @@ class RunSummary(serializers.Serializer[Any]):
     workflow = serializers.CharField()
     workflow_version = serializers.IntegerField()
     stage = serializers.CharField()
+    branch = serializers.IntegerField(help_text="Of the session; 0 is its trunk.")
     external_id = serializers.CharField(allow_null=True)
     fence = serializers.IntegerField()
     lease_until = serializers.DateTimeField(allow_null=True)

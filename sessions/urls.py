@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from sessions.api import runs, sessions, transitions
+from sessions.api import items, runs, sessions, transitions
 
 SESSIONS = "api/v1/sessions"
 RUNS = "api/v1/runs"
@@ -10,7 +10,11 @@ RUNS = "api/v1/runs"
 urlpatterns = [
     path(SESSIONS, sessions.SessionsView.as_view()),
     path(f"{SESSIONS}/<uuid:id>", sessions.SessionView.as_view()),
-    path(f"{SESSIONS}/<uuid:id>/items", sessions.ItemsView.as_view()),
+    path(f"{SESSIONS}/<uuid:id>/items", items.ItemsView.as_view()),
+    path(f"{SESSIONS}/<uuid:id>/items/pop", items.PopView.as_view()),
+    path(f"{SESSIONS}/<uuid:id>/items/clear", items.ClearView.as_view()),
+    path(f"{SESSIONS}/<uuid:id>/items/replace", items.ReplaceView.as_view()),
+    path(f"{SESSIONS}/<uuid:id>/branches", items.BranchesView.as_view()),
     path(f"{SESSIONS}/<uuid:id>/runs", runs.SessionRunsView.as_view()),
     path(RUNS, runs.RunsView.as_view()),
     path(f"{RUNS}/<uuid:id>", runs.RunView.as_view()),

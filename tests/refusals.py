@@ -9,9 +9,12 @@ from kernel.problems import Problem
 
 
 @contextmanager
-def refused(code: str, *, status: int | None = None) -> Iterator[None]:
-    """The block must raise a problem with this code, and this status if given."""
+def refused(
+    code: str, *, status: int | None = None, pointer: str | None = None
+) -> Iterator[None]:
+    """The block must raise a problem with this code, and this status and place if given."""
     with pytest.raises(Problem) as raised:
         yield
     assert raised.value.code == code
     assert status in {None, raised.value.status}
+    assert pointer in {None, raised.value.pointer}

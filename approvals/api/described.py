@@ -15,8 +15,8 @@ from checkpoints.models import Effect, Risk, Tool
 from checkpoints.tools import ARGUMENTS_INVALID
 from kernel.json_schema import SCHEMA_INVALID, SCHEMA_TOO_COMPLEX
 from kernel.problems import LOST_RACE
-from sessions.rest import FENCE, NOT_FENCED
-from sessions.runs import PAUSE_OPEN, RUN_ENDED
+from sessions.rest import NOT_FENCED
+from sessions.runs import FENCE, PAUSE_OPEN, RUN_ENDED
 from tenants.rest.refusals import refuses
 
 _ARGUMENTS: Final = (

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from sessions.hooks import hooks
-from sessions.models import Item, Run, Session, Transition
-from sessions.queries import FactNow, facts_of, waiting_sessions
+from sessions.models import Branch, Item, Removal, Run, Session, Transition
+from sessions.queries import TRUNK, FactNow, facts_of, waiting_sessions
 from tenants.rest.answers import json_text
 
 
@@ -32,6 +32,31 @@ def places_document(items: Sequence[Item]) -> dict[str, Any]:
     return {"items": [{"id": one.id, "position": one.position} for one in items]}
 
 
+def branch_document(branch: Branch) -> dict[str, Any]:
+    """A branch of a session."""
+    return {
+        "number": branch.number,
+        "origin": branch.origin,
+        "at": branch.at,
+        "created_at": branch.created_at,
+    }
+
+
+def removal_document(removal: Removal | None) -> dict[str, Any]:
+    """What was taken back, if anything was there."""
+    return {"removed": removal.count if removal else 0}
+
+
+def popped_document(item: Item | None) -> dict[str, Any]:
+    """Which item was taken back; its text is not stored with the answer."""
+    return {"id": item.id if item else None}
+
+
+def popped_text(item: Item | None) -> str:
+    """The JSON text of the item that was taken back, with the very text of it."""
+    return f'{{"item":{_item_text(item) if item else "null"}}}'
+
+
 def items_text(items: Sequence[Item], *, more: bool) -> str:
     """The JSON text of items, each with the very text that was added."""
     rows = ",".join(_item_text(item) for item in items)
@@ -56,6 +81,7 @@ def run_row(run: Run) -> dict[str, Any]:
         "workflow": run.workflow.kind,
         "workflow_version": run.workflow.version,
         "stage": run.stage,
+        "branch": run.branch or TRUNK,
         "external_id": run.external_id,
         "fence": run.fence,
         "lease_until": run.due_at,
@@ -112,6 +138,8 @@ def _item_text(item: Item) -> str:
         "id": item.id,
         "position": item.position,
         "run": item.run,
+        "fence": item.fence,
+        "branch": item.branch,
         "created_at": item.created_at,
     }
     return f'{json_text(frame)[:-1]},"data":{item.raw}}}'

@@ -1,5 +1,15 @@
 from sessions.models.run import Fact, Provenance, Run, Transition
-from sessions.models.session import Item, Session
+from sessions.models.session import Branch, Item, Removal, Session
 from sessions.models.workflow import Workflow
 
-__all__ = ["Fact", "Item", "Provenance", "Run", "Session", "Transition", "Workflow"]
+__all__ = [
+    "Branch",
+    "Fact",
+    "Item",
+    "Provenance",
+    "Removal",
+    "Run",
+    "Session",
+    "Transition",
+    "Workflow",
+]

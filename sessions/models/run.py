@@ -34,6 +34,7 @@ class Run(TenantModel):
     state = models.CharField(max_length=16, choices=State, default=State.RUNNING)
     stage = models.CharField(max_length=64, blank=True)
     external_id = models.CharField(max_length=255, null=True)
+    branch = models.PositiveIntegerField(null=True)  # null: begun before there were any
     fence = models.BigIntegerField(default=1)
     lease_holder = models.UUIDField(null=True)  # an API key, or a worker's claim
     due_at = models.DateTimeField(null=True)  # the lease ends; null: nobody holds it
@@ -49,6 +50,13 @@ class Run(TenantModel):
             models.UniqueConstraint(
                 fields=["tenant", "session", "external_id"],
                 name="run_external_id_once",
+            ),
+            models.UniqueConstraint(
+                fields=["tenant", "session", "branch"],
+                condition=models.Q(
+                    state__in=["running", "paused", "resuming", "needs_attention"]
+                ),
+                name="run_alone_on_its_branch",
             ),
             models.CheckConstraint(
                 condition=models.Q(

@@ -24,15 +24,73 @@ class Session(TenantModel):
         ]
 
 
+class Branch(TenantModel):
+    """A line of the session's items besides its trunk, which is number 0.
+
+    `inherits` is [[branch, through, removals], …]: of that branch, the items up to
+    position `through` that stood after so many removals. It only ever shrinks.
+    """
+
+    session = TenantForeignKey(Session, db_index=False)
+    number = models.PositiveIntegerField()
+    origin = models.PositiveIntegerField()
+    at = models.BigIntegerField()  # the origin's newest position that was taken along
+    inherits = models.JSONField(default=list)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant", "session", "number"], name="branch_number_once"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(number__gte=1), name="branch_is_not_the_trunk"
+            ),
+        ]
+
+
+class Removal(TenantModel):
+    """The tombstone of items that were taken back: who, when and why is in the log."""
+
+    class Kind(models.TextChoices):
+        POP = "pop"
+        CLEAR = "clear"
+        REPLACE = "replace"
+
+    session = TenantForeignKey(Session, db_index=False)
+    number = models.PositiveIntegerField()  # counts in the session, from 1
+    branch = models.PositiveIntegerField()
+    kind = models.CharField(max_length=7, choices=Kind)
+    first = models.BigIntegerField()
+    last = models.BigIntegerField()
+    count = models.PositiveIntegerField()
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant", "session", "number"], name="removal_number_once"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=["pop", "clear", "replace"]),
+                name="removal_kind_known",
+            ),
+        ]
+
+
 class Item(TenantModel):
     """One message, call or result, kept as the exact JSON text that arrived.
 
-    The database has it `sealed`; `sessions.vault` puts `raw` there and takes it out.
+    The database has it `sealed`; `sessions.vault` puts `raw` there and takes it out. A
+    position names one item of its branch for ever; one that was removed is not said any
+    more, and stays until retention takes it.
     """
 
     session = TenantForeignKey(Session, db_index=False)
     run = models.UUIDField(null=True)
+    fence = models.BigIntegerField(null=True)  # of the run's writer who added it
+    branch = models.PositiveIntegerField(default=0, db_default=0)
     position = models.BigIntegerField()
+    removal = models.PositiveIntegerField(null=True)  # the number of its tombstone
     sealed = models.BinaryField(null=True)
     legacy = models.TextField(
         db_column="raw", default=""
@@ -42,7 +100,8 @@ class Item(TenantModel):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["tenant", "session", "position"], name="item_position_once"
+                fields=["tenant", "session", "branch", "position"],
+                name="item_position_once",
             )
         ]
 

@@ -1,5 +1,13 @@
 """Every change to sessions and runs: one verb each, whichever door it came through."""
 
+from sessions.services.items import (
+    Place,
+    append_items,
+    branch_session,
+    clear_items,
+    pop_item,
+    replace_items,
+)
 from sessions.services.runs import (
     begin_run,
     cancel_run,
@@ -10,20 +18,25 @@ from sessions.services.runs import (
     record_transition,
     start_run,
 )
-from sessions.services.sessions import append_items, begin_session, open_session
+from sessions.services.sessions import begin_session, open_session
 from sessions.services.workflows import define_workflow
 
 __all__ = [
+    "Place",
     "append_items",
     "begin_run",
     "begin_session",
+    "branch_session",
     "cancel_run",
     "claim_run",
+    "clear_items",
     "complete_run",
     "define_workflow",
     "fail_run",
     "heartbeat",
     "open_session",
+    "pop_item",
     "record_transition",
+    "replace_items",
     "start_run",
 ]

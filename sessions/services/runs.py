@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
 
+from sessions.branches import branch_to_run_on
 from sessions.contract import PROVENANCE_NOT_ALLOWED, Claim, Contract
 from sessions.facts import require_version, write_facts
 from sessions.hooks import Closing
@@ -35,13 +36,16 @@ def start_run(
     session_id: UUID,
     workflow: str = DEFAULT_KIND,
     external_id: str | None = None,
+    branch: int | None = None,
     lease_seconds: int = LEASE_SECONDS,
     once: Once | None = None,
 ) -> tuple[Run, bool]:
     """Start a run, claimed by the caller; or find the one with this `external_id`.
 
-    Returns the run and whether it is new. Raises `not_found` (404) for a session that
-    is not the agent's, `workflow_unknown` (422).
+    It is alone on its branch: the session's trunk or, while a run is on that, a new
+    one. Returns the run and whether it is new. Raises `not_found` (404) for a session
+    or branch that is not the agent's, `branch_held` (409) for a branch that was asked
+    for and has a live run, `workflow_unknown` (422).
     """
 
     def work(verb: Verb) -> tuple[Run, bool]:
@@ -55,6 +59,7 @@ def start_run(
             who=who,
             workflow=workflow,
             external_id=external_id,
+            branch=branch,
             lease_seconds=lease_seconds,
         )
         return run, True
@@ -70,6 +75,7 @@ def begin_run(
     who: Principal,
     workflow: str = DEFAULT_KIND,
     external_id: str | None = None,
+    branch: int | None = None,
     lease_seconds: int = LEASE_SECONDS,
 ) -> Run:
     """Start a run of a locked session, inside a verb under `gate_to_start`."""
@@ -81,6 +87,7 @@ def begin_run(
         workflow=kind,
         stage=Contract.of(kind).initial,
         external_id=external_id,
+        branch=branch_to_run_on(verb, session, actor=who.actor, wanted=branch),
     )
     extend_lease(run, holder=who.key_id, seconds=lease_seconds)
     before = {"from_state": "", "from_stage": ""}

@@ -1,18 +1,11 @@
-"""Opening sessions and adding to what was said in them."""
+"""Opening sessions."""
 
-import hashlib
-from collections.abc import Sequence
 from typing import Final
-from uuid import UUID
-
-from django.db.models import Max
 
 from kernel.ids import new_id
-from kernel.problems import NOT_FOUND, declare
-from sessions.models import Item, Run, Session
-from sessions.queries import found, lock_own_session, sessions_of
-from sessions.runs import require_writer
-from sessions.vault import seal_items
+from kernel.problems import declare
+from sessions.models import Session
+from sessions.queries import found, sessions_of
 from tenants.idempotency import Once
 from tenants.principal import Principal
 from tenants.verbs import Verb, perform
@@ -74,80 +67,7 @@ def begin_session(
     return session
 
 
-def append_items(
-    *,
-    who: Principal,
-    session_id: UUID,
-    items: Sequence[str],
-    run_id: UUID | None = None,
-    fence: int | None = None,
-    once: Once | None = None,
-) -> list[Item]:
-    """Add items, exact JSON texts, after the last one; all of them or none.
-
-    Positions count from 1 without a gap. Raises `not_found` (404) for a session or
-    run that is not the agent's, `stale_writer` (409) when `fence` is another's.
-    """
-
-    def work(verb: Verb) -> list[Item]:
-        session = lock_own_session(who, session_id)
-        _check_run(session, run_id, fence)
-        added = _add(session, items, run_id)
-        if added:
-            verb.record(
-                "session.items_appended",
-                actor=who.actor,
-                subject=("session", session.id),
-                data=_extent(added),
-            )
-        return added
-
-    return perform(who.tenant_id, work, once=once)
-
-
 def _identity(draft: Session) -> dict[str, object]:
     if draft.external_id is None:
         return {"id": draft.id}
     return {"external_id": draft.external_id}
-
-
-def _check_run(session: Session, run_id: UUID | None, fence: int | None) -> None:
-    if run_id is None:
-        return
-    runs = Run.objects.filter(tenant_id=session.tenant_id, session_id=session.id)
-    run = runs.filter(id=run_id).first()
-    if run is None:
-        raise NOT_FOUND(None, "/run")
-    if fence is not None:
-        require_writer(run, fence)
-
-
-def _add(session: Session, items: Sequence[str], run_id: UUID | None) -> list[Item]:
-    said = Item.objects.filter(tenant_id=session.tenant_id, session_id=session.id)
-    last = said.aggregate(last=Max("position"))["last"] or 0
-    added = [
-        _draft(session, run_id, position, raw)
-        for position, raw in enumerate(items, start=last + 1)
-    ]
-    seal_items(added, session=session)
-    return Item.objects.bulk_create(added)
-
-
-def _draft(session: Session, run_id: UUID | None, position: int, raw: str) -> Item:
-    item = Item(
-        tenant_id=session.tenant_id,
-        session_id=session.id,
-        run=run_id,
-        position=position,
-    )
-    item.raw = raw
-    return item
-
-
-def _extent(added: Sequence[Item]) -> dict[str, object]:
-    """Where the items are, and a digest that their ids keep from being guessed."""
-    digest = hashlib.sha256()
-    for item in added:
-        digest.update(item.id.bytes + hashlib.sha256(item.raw.encode()).digest())
-    first, last = added[0].position, added[-1].position
-    return {"first": first, "last": last, "sha256": digest.hexdigest()}

@@ -127,6 +127,10 @@ def _run_fence(world: World) -> int:
     return world.run.fence
 
 
+def _line(world: World) -> dict[str, Any]:
+    return {"run": str(world.run.id), "branch": 0}
+
+
 def _position(**more: Any) -> dict[str, Any]:
     return {
         "parent": 1,
@@ -196,23 +200,65 @@ DOORS: Final = (
         method="get",
         route="sessions/<uuid:id>/items",
         place="sessions/{session}/items",
-        query=("limit",),
+        query=("limit", "branch", "before"),
     ),
     Door(
         method="post",
         route="sessions/<uuid:id>/items",
         place="sessions/{session}/items",
-        body=lambda world: {"items": [{"a": 1}], "run": str(world.run.id)},
+        body=lambda world: {"items": [{"a": 1}], **_line(world)},
         raw=("/items",),
         nullable=("/run",),
         fence=_run_fence,
     ),
     Door(
         method="post",
+        route="sessions/<uuid:id>/items/pop",
+        place="sessions/{session}/items/pop",
+        body=lambda world: _line(world),
+        fence=_run_fence,
+    ),
+    Door(
+        method="post",
+        route="sessions/<uuid:id>/items/clear",
+        place="sessions/{session}/items/clear",
+        body=lambda world: {**_line(world), "reason": "asked for"},
+        fence=_run_fence,
+    ),
+    Door(
+        method="post",
+        route="sessions/<uuid:id>/items/replace",
+        place="sessions/{session}/items/replace",
+        body=lambda world: {
+            **_line(world),
+            "items": [{"a": 1}],
+            "expected_last": 0,
+            "reason": "compacted",
+        },
+        raw=("/items",),
+        fence=_run_fence,
+    ),
+    Door(
+        method="get",
+        route="sessions/<uuid:id>/branches",
+        place="sessions/{session}/branches",
+        query=PAGE,
+    ),
+    Door(
+        method="post",
+        route="sessions/<uuid:id>/branches",
+        place="sessions/{session}/branches",
+        body=lambda _: {"origin": 0, "at": 0},
+        nullable=("/at",),
+        optional_body=True,
+    ),
+    Door(
+        method="post",
         route="sessions/<uuid:id>/runs",
         place="sessions/{session}/runs",
-        body=lambda _: {
+        body=lambda world: {
             "workflow": "default",
+            "branch": world.free_branch,
             "external_id": "x",
             "lease_seconds": 60,
         },

@@ -13,6 +13,7 @@ from checkpoints.checkpoint import Position
 from checkpoints.services import save_checkpoint
 from kernel.scope import tenant_transaction
 from sessions.models import Run
+from sessions.services import branch_session
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.factories import House
 
@@ -44,6 +45,12 @@ class World:
             position=Position(parent=None, schema_version=1, payload=b"{}", header={}),
         )
         return run
+
+    @cached_property
+    def free_branch(self) -> int:
+        """A branch of the run's session that no run is on."""
+        who = self.house.robot.principal
+        return branch_session(who=who, session_id=self.session).number
 
     @cached_property
     def pending(self) -> Request:

@@ -10,8 +10,9 @@ from checkpoints.services.tools import register_tool
 from kernel.scope import tenant_transaction
 from sessions.contract import Claim
 from sessions.models import Run
+from sessions.services.items import append_items
 from sessions.services.runs import record_transition, start_run
-from sessions.services.sessions import append_items, open_session
+from sessions.services.sessions import open_session
 from tests.approvals.stage import Stage, fresh_stage
 from tests.examples.waiting import wait_until
 from tests.factories import Somebody

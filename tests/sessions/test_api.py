@@ -87,7 +87,7 @@ def test_a_malformed_session_is_refused_at_its_place(
 
 
 def test_items_come_back_as_the_very_bytes_that_were_sent(
-    api: Api, session_id: str, run_id: str
+    api: Api, session_id: str, run: Run
 ) -> None:
     items = [
         '{"b":1,  "a": 2, "a": 3}',
@@ -96,8 +96,8 @@ def test_items_come_back_as_the_very_bytes_that_were_sent(
         "null",
         '"]}"',
     ]
-    body = f' {{ "run" : "{run_id}",\n "items" : [ {" ,\t".join(items)} ] }} '
-    added = said(api.post(f"sessions/{session_id}/items", body.encode()), 201)
+    body = f' {{ "run" : "{run.id}",\n "items" : [ {" ,\t".join(items)} ] }} '
+    added = said(api.post(f"sessions/{session_id}/items", body.encode(), fence=1), 201)
     assert [one["position"] for one in added["items"]] == [1, 2, 3, 4, 5]
 
     text = api.get(f"sessions/{session_id}/items").content.decode()
@@ -179,6 +179,7 @@ def test_a_run_is_started_claimed_and_read(api: Api, session_id: str) -> None:
         "workflow": "default",
         "workflow_version": 1,
         "stage": "",
+        "branch": 0,
         "external_id": "T",
         "fence": 2,
         "lease_until": claimed["lease_until"],
@@ -347,6 +348,11 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("get", "sessions/{session}", None),
     ("get", "sessions/{session}/items", None),
     ("post", "sessions/{session}/items", {"items": [1]}),
+    ("post", "sessions/{session}/items/pop", {}),
+    ("post", "sessions/{session}/items/clear", {}),
+    ("post", "sessions/{session}/items/replace", {"items": [1]}),
+    ("get", "sessions/{session}/branches", None),
+    ("post", "sessions/{session}/branches", {}),
     ("post", "sessions/{session}/runs", {}),
     ("get", "runs/{run}", None),
     ("post", "runs/{run}/claim", {}),

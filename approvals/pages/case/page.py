@@ -45,7 +45,7 @@ def case_view(
 ) -> CaseView:
     """`form` and `notice` are the answer to what the viewer has just tried."""
     request, exact = record.request, exact_action(record)
-    items = newest_items(request.session_id)
+    items = newest_items(request.run)
     return CaseView(
         id=str(request.id),
         label=short_name("REQ", request.id),

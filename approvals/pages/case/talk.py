@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
-from uuid import UUID
 
 from approvals.pages.case.record import CaseRecord
 from approvals.presentation.case import TalkRow
-from sessions.models import Item
+from sessions.models import Item, Run
+from sessions.queries import TRUNK, items_on
 from sessions.vault import open_items
 
 MOST_ITEMS: Final = 40
@@ -56,9 +56,10 @@ def talk(record: CaseRecord, items: Sequence[Item]) -> tuple[TalkRow, ...]:
     )
 
 
-def newest_items(session_id: UUID) -> list[Item]:
-    rows = Item.objects.filter(session_id=session_id).order_by("-position")
-    return open_items(list(rows[:MOST_ITEMS])[::-1], session_id=session_id)
+def newest_items(run: Run) -> list[Item]:
+    """What is said on the branch that the run is on."""
+    rows = items_on(run.session_id, run.branch or TRUNK).order_by("-position")
+    return open_items(list(rows[:MOST_ITEMS])[::-1], session_id=run.session_id)
 
 
 def _row(record: CaseRecord, item: Item, said: Said) -> TalkRow:

@@ -9,8 +9,8 @@ from approvals.services.queues import take_right
 from kernel.canonical import APPROVAL_DOMAIN
 from sessions.contract import Claim
 from sessions.models import Run
+from sessions.services.items import append_items
 from sessions.services.runs import record_transition
-from sessions.services.sessions import append_items
 from tests.approvals.stage import Stage
 from tests.approvals.superuser import superuser
 from tests.approvals.test_resume import work_all

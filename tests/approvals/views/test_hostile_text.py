@@ -8,8 +8,9 @@ import pytest
 
 from approvals.models import Decision, Request
 from sessions.contract import Claim
+from sessions.services.items import append_items
 from sessions.services.runs import record_transition, start_run
-from sessions.services.sessions import append_items, open_session
+from sessions.services.sessions import open_session
 from tests.approvals.presentation.test_pages import Elements
 from tests.approvals.stage import Stage, fresh_stage
 from tests.approvals.views.browsing import Reader, reader
