@@ -17,6 +17,7 @@ class Ask:
     preconditions: tuple[dict[str, Any], ...] = ()
     explanation: str = ""
     tool_call_id: str | None = None
+    context: bytes | None = None  # the digest of a recorded context
     risk: str | None = None
     allowed: Sequence[str] = VERDICTS
     response_schema: Mapping[str, Any] | None = None

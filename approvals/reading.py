@@ -12,6 +12,7 @@ from django.db.models import F, QuerySet
 
 from approvals.envelope import Envelope
 from approvals.models import (
+    Context,
     Decision,
     Grant,
     Pause,
@@ -42,6 +43,7 @@ class Snapshot:
     report: VerificationReport | None
     decisions: tuple[Decision, ...]
     jobs: tuple[ResumeJob, ...]
+    context: Context | None = None
 
     @property
     def is_decided(self) -> bool:
@@ -109,6 +111,7 @@ def snapshots(requests: Sequence[Request]) -> list[Snapshot]:
     decisions = Decision.objects.filter(**of).select_related("member__user", "revision")
     decided = _grouped(decisions.order_by("created_at", "id"))
     jobs = _grouped(ResumeJob.objects.filter(**of))
+    contexts = _contexts(requests)
     return [
         Snapshot(
             request=request,
@@ -119,9 +122,15 @@ def snapshots(requests: Sequence[Request]) -> list[Snapshot]:
             report=reported.get(request.id),
             decisions=tuple(decided[request.id]),
             jobs=tuple(jobs[request.id]),
+            context=contexts.get(request.context_id),
         )
         for request in requests
     ]
+
+
+def _contexts(requests: Sequence[Request]) -> dict[UUID | None, Context]:
+    named = {request.context_id for request in requests} - {None}
+    return dict(Context.objects.defer("manifest").in_bulk(named)) if named else {}
 
 
 def _newest[M: TenantModel](rows: QuerySet[M]) -> QuerySet[M]:
@@ -173,6 +182,7 @@ def as_json(now: Snapshot, *, names_deciders: bool = True) -> dict[str, Any]:
         "title": request.title,
         "explanation": request.explanation,
         "risk": request.risk,
+        "context": bytes(now.context.digest).hex() if now.context else None,
         "reason": request.resolution,
         "response": request.response,
         "effect": effect_json(now.effect),

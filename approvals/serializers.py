@@ -54,6 +54,7 @@ class AskSerializer(StrictSerializer):
     )
     explanation = Text(required=False, allow_blank=True, max_length=20_000)
     tool_call_id = Text(required=False, max_length=255)
+    context = Word("[0-9a-f]{64}", required=False)  # type: ignore[assignment]  # the API calls it so
     risk = serializers.ChoiceField(Risk.choices, required=False)
     allowed_decisions = serializers.MultipleChoiceField(
         choices=VERDICTS, required=False, allow_empty=False
@@ -73,6 +74,7 @@ class AskSerializer(StrictSerializer):
             preconditions=tuple(map(dict, data.get("preconditions", ()))),
             explanation=data.get("explanation", ""),
             tool_call_id=data.get("tool_call_id"),
+            context=bytes.fromhex(data["context"]) if "context" in data else None,
             risk=data.get("risk"),
             allowed=[verdict for verdict in VERDICTS if verdict in allowed],
             response_schema=data.get("response_schema"),

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from approvals.api import views as api
+from approvals.api.contexts import ContextView, SummariesView
 from approvals.stream import stream
 from approvals.views.decide import decide_page
 from approvals.views.desk import case, home, queue
@@ -18,6 +19,8 @@ PAGES = "t/<slug:slug>"
 
 urlpatterns = [
     path(f"{API}/runs/<uuid:id>/pause", api.PauseView.as_view()),
+    path(f"{API}/runs/<uuid:id>/context", ContextView.as_view()),
+    path(f"{API}/sessions/<uuid:id>/summaries", SummariesView.as_view()),
     path(f"{API}/approvals", api.ApprovalsView.as_view()),
     path(f"{API}/approvals/<uuid:id>", approval, name="approval"),
     path(f"{API}/approvals/<uuid:id>/withdraw", api.WithdrawView.as_view()),

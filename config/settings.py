@@ -322,6 +322,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 
 BODY_LIMIT = env.number("KEYTURN_BODY_LIMIT", 1024 * 1024)
 ALLOW_PRIVATE = env.items("KEYTURN_ALLOW_PRIVATE")
+# Makes summaries of what agents said; trusted with nothing (approvals.context.summary).
+SUMMARISER = env.text("KEYTURN_SUMMARISER", "approvals.context.summary.extract")
 
 # -- Logging --------------------------------------------------------------------------
 

@@ -151,6 +151,15 @@ def require_branch(session: Session, branch: int) -> None:
         found(rows.filter(number=branch))
 
 
+def items_between(
+    session: Session, first: int, last: int, *, branch: int = TRUNK
+) -> list[Item]:
+    """What is said on a branch at these positions. Raises `item_unreadable` (409)."""
+    items = items_on(session.id, branch).filter(tenant_id=session.tenant_id)
+    there = items.filter(position__range=(first, last)).order_by("position")
+    return open_items(list(there), session_id=session.id)
+
+
 def transitions_of(run: Run) -> QuerySet[Transition]:
     """Everything that happened to the run's facts, stage and state."""
     return Transition.objects.filter(tenant_id=run.tenant_id, run_id=run.id)

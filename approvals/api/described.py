@@ -8,6 +8,7 @@ from rest_framework import serializers
 from approvals import problems
 from approvals.asks import VERDICTS
 from approvals.models import Request
+from approvals.services.contexts import CONTEXT_UNKNOWN
 from checkpoints.api.checkpoints import NOT_SAVED
 from checkpoints.effects import ATTEMPT_UNKNOWN, OUTCOME_CONFLICT
 from checkpoints.evidence import EVIDENCE_TOO_LARGE
@@ -30,6 +31,7 @@ _ASK: Final = (
     problems.TOOL_DISABLED,
     problems.TOOL_CALL_REPEATED,
     problems.RUN_NOT_RUNNING,
+    CONTEXT_UNKNOWN,
 )
 NOT_ASKED: Final = refuses(*NOT_FENCED, *_ASK)
 NOT_PAUSED: Final = refuses(*NOT_FENCED, *NOT_SAVED, *_ASK, PAUSE_OPEN, RUN_ENDED)
@@ -193,6 +195,9 @@ class ApprovalDocument(serializers.Serializer[object]):
     target = serializers.JSONField(allow_null=True)
     title = serializers.CharField()
     explanation = serializers.CharField()
+    context = serializers.CharField(  # type: ignore[assignment]  # the API calls it so
+        allow_null=True, help_text="The digest of the context that the model saw."
+    )
     risk = serializers.ChoiceField(Risk.choices)
     reason = serializers.CharField()
     response = serializers.JSONField(allow_null=True)

@@ -1,3 +1,4 @@
+from approvals.models.context import Context, Summary
 from approvals.models.decision import Decision, Grant
 from approvals.models.policy import Policy, PolicyRevision
 from approvals.models.queue import Queue, QueueGroupPermission, QueueUserPermission
@@ -11,6 +12,7 @@ from approvals.models.webhook import (
 )
 
 __all__ = [
+    "Context",
     "Decision",
     "Grant",
     "Pause",
@@ -22,6 +24,7 @@ __all__ = [
     "Request",
     "ResumeJob",
     "Revision",
+    "Summary",
     "VerificationReport",
     "Webhook",
     "WebhookAttempt",

@@ -3,6 +3,7 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from approvals.models.context import Context
 from approvals.models.queue import Queue
 from checkpoints.models import Checkpoint, Risk, Tool
 from sessions.models import Run, Session
@@ -68,6 +69,7 @@ class Request(TenantModel):
     key = TenantForeignKey(ApiKey)
     tool = TenantForeignKey(Tool)
     queue = TenantForeignKey(Queue)
+    context = TenantForeignKey(Context, null=True)  # what the model saw, if it said so
     tool_call_id = models.CharField(max_length=255, null=True)
     state = models.CharField(max_length=20, choices=State, default=State.PENDING)
     revision = models.PositiveIntegerField(default=1)

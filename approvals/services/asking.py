@@ -9,7 +9,7 @@ from approvals.access import owners_since
 from approvals.asks import Ask
 from approvals.envelope import Action, Asking, Envelope, seal
 from approvals.judging import judge_action
-from approvals.models import Decision, Pause, Request, Revision
+from approvals.models import Context, Decision, Pause, Request, Revision
 from approvals.policy import Obligation
 from approvals.policy.obligation import Verdict
 from approvals.problems import (
@@ -18,6 +18,7 @@ from approvals.problems import (
     TOOL_DISABLED,
 )
 from approvals.queries import queue_for
+from approvals.services.contexts import named_context
 from approvals.services.granting import grant, move_request
 from approvals.titles import title_of
 from audit.append import Actor
@@ -72,10 +73,11 @@ def ask_one(verb: Verb, scene: Scene, ask: Ask, *, place: str) -> Request:
     tool = Tool.objects.get(name=ask.tool)
     _check(tool, ask, place)
     _refuse_repeated(scene.run, ask, place)
+    context = named_context(scene.run.id, ask.context, f"{place}/context")
     risk = riskier(tool.risk, ask.risk or "low")
     obligation = judge(scene, tool, ask.arguments, ask.target, risk)
     obligation = _shorten(obligation, ask)
-    request = _create(scene, tool, ask, risk, obligation)
+    request = _create(scene, tool, ask, risk, obligation, context)
     action = _action(ask)
     revision = add_revision(
         verb, scene, request, tool, action, obligation, author=agent_of(scene)
@@ -181,7 +183,12 @@ def as_short_as(before: Obligation, obligation: Obligation) -> Obligation:
 
 
 def _create(
-    scene: Scene, tool: Tool, ask: Ask, risk: str, obligation: Obligation
+    scene: Scene,
+    tool: Tool,
+    ask: Ask,
+    risk: str,
+    obligation: Obligation,
+    context: Context | None,
 ) -> Request:
     return Request.objects.create(
         id=new_id(),
@@ -194,6 +201,7 @@ def _create(
         tool=tool,
         queue=queue_for(obligation.queue),
         tool_call_id=ask.tool_call_id,
+        context=context,
         revision=0,
         risk=risk,
         title=title_of(tool.definition, tool.name, dict(ask.arguments)),
@@ -262,9 +270,16 @@ def _record_revision(
             "revision": revision.number,
             "digest": bytes(revision.digest).hex(),
             "reason": revision.reason,
+            **_seen(request),
         },
     )
     verb.changed(request.id, request.run_id, request.queue_id)
+
+
+def _seen(request: Request) -> dict[str, str]:
+    """The context that the agent says its model saw: signed, so that it stays so."""
+    context = request.context
+    return {"context": bytes(context.digest).hex()} if context else {}
 
 
 def apply_verdict(

@@ -54,6 +54,7 @@ PROSE: Final = {
     "title",
     "external_id",
     "reason",
+    "text",
     "stage",
     "reference",
     "evidence_digest",

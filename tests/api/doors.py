@@ -142,12 +142,13 @@ def _position(**more: Any) -> dict[str, Any]:
     }
 
 
-def _asked(**more: Any) -> dict[str, Any]:
+def _asked(world: World | None = None, **more: Any) -> dict[str, Any]:
     return action(
         target={"account": "7"},
         preconditions=[{"field": "po_matched", "equals": True, "max_age": 600}],
         explanation="Because.",
         tool_call_id="call-1",
+        **({} if world is None else {"context": world.context}),
         risk="low",
         allowed_decisions=["approve", "reject", "respond"],
         response_schema={"type": "string"},
@@ -306,6 +307,25 @@ DOORS: Final = (
     ),
     Door(
         method="get",
+        route=f"{RUN}/context",
+        place="runs/{run}/context",
+        query=("max_tokens", "shape"),
+    ),
+    Door(
+        method="post",
+        route=f"{RUN}/context",
+        place="runs/{run}/context",
+        body=lambda _: {"max_tokens": 8000, "shape": "openai"},
+        optional_body=True,
+    ),
+    Door(
+        method="post",
+        route="sessions/<uuid:id>/summaries",
+        place="sessions/{said}/summaries",
+        body=lambda _: {"first": 1, "last": 1, "branch": 0, "text": "They."},
+    ),
+    Door(
+        method="get",
         route=f"{RUN}/transitions",
         place="runs/{run}/transitions",
         query=PAGE,
@@ -347,9 +367,9 @@ DOORS: Final = (
         method="post",
         route=f"{RUN}/pause",
         place="runs/{run}/pause",
-        body=lambda _: {
+        body=lambda world: {
             "checkpoint": _position(),
-            "requests": [_asked()],
+            "requests": [_asked(world)],
             "resume_when": "each",
         },
         free=("/checkpoint/header/markers", *_free("/requests/0")),

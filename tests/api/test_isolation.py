@@ -42,6 +42,7 @@ def world() -> World:
     world = fresh_world()
     for name in NAMES:
         getattr(world, name)
+    assert world.context  # recorded before anybody tries
     return world
 
 

@@ -6,18 +6,20 @@ from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
 
+from approvals.context import Wanted
 from approvals.models import Decision, Request, ResumeJob
 from approvals.resume.work import work
+from approvals.services.contexts import record_context
 from approvals.services.redeem import redeem
 from checkpoints.checkpoint import Position
 from checkpoints.services import save_checkpoint
 from kernel.scope import tenant_transaction
 from sessions.models import Run
-from sessions.services import branch_session
+from sessions.services import append_items, branch_session
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.factories import House
 
-NAMES: Final = ("session", "run", "pending", "unclear", "approved", "effect")
+NAMES: Final = ("session", "said", "run", "pending", "unclear", "approved", "effect")
 
 
 @dataclass(kw_only=True)
@@ -51,6 +53,20 @@ class World:
         """A branch of the run's session that no run is on."""
         who = self.house.robot.principal
         return branch_session(who=who, session_id=self.session).number
+
+    @cached_property
+    def said(self) -> UUID:
+        """A session in which something was said."""
+        run, who = self.run, self.house.robot.principal
+        append_items(who=who, session_id=run.session_id, items=['{"role":"user"}'])
+        return run.session_id
+
+    @cached_property
+    def context(self) -> str:
+        """The digest of a recorded context of the run."""
+        who = self.house.robot.principal
+        found = record_context(who, run_id=self.run.id, wanted=Wanted())
+        return found.digest.hex()
 
     @cached_property
     def pending(self) -> Request:
