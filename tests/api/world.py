@@ -58,7 +58,8 @@ class World:
     def said(self) -> UUID:
         """A session in which something was said."""
         run, who = self.run, self.house.robot.principal
-        append_items(who=who, session_id=run.session_id, items=['{"role":"user"}'])
+        place = {"session_id": run.session_id, "run_id": run.id, "fence": run.fence}
+        append_items(who=who, items=['{"role":"user"}'], **place)
         return run.session_id
 
     @cached_property

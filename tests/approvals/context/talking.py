@@ -56,6 +56,7 @@ class Desk:
             session_id=self.run.session_id,
             items=texts,
             run_id=self.run.id,
+            fence=self.run.fence,
         )
 
     def state(self, provenance: Provenance = Provenance.TOOL, **facts: Any) -> None:
