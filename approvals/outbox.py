@@ -20,6 +20,7 @@ def tell_webhooks(verb: Verb) -> None:
     events = happenings(verb.journal.notes)
     if not events:
         return
+    verb.changed(verb.tenant_id)  # whoever follows the tenant's events
     listening = listeners({event.type for event in events})
     if listening:
         enqueue(verb, listening, events)

@@ -111,11 +111,14 @@ SELECT q.id, coalesce((SELECT md5(string_agg(o.xmin::text, ',' ORDER BY o.id))
     FROM approvals_request o
     WHERE o.queue_id = q.id AND o.state IN ('pending', 'changes_requested')), '')
 FROM approvals_queue q WHERE q.id = ANY(%(ids)s)
+UNION ALL
+SELECT h.tenant_id, h.seq::text FROM audit_head h WHERE h.tenant_id = ANY(%(ids)s)
 """
 
 
 def versions(ids: Collection[UUID]) -> dict[UUID, str]:
-    """For each of these requests, runs and queues, a text that changes when it does.
+    """For each of these requests, runs, queues and tenants, a text that changes when
+    it does; a tenant does with each entry of its audit log.
 
     A row's `xmin` names the transaction that last wrote it, so that nothing has to be
     read of what a row says. What the tenant does not have is left out.

@@ -13,6 +13,7 @@ from approvals.views.resolve import resolve_page
 from approvals.views.revoke import revoke_page
 from approvals.views.webhooks import delivery, webhook, webhooks
 from approvals.wait.approval import approval
+from approvals.wait.events import events
 
 API = "api/v1"
 PAGES = "t/<slug:slug>"
@@ -28,6 +29,7 @@ urlpatterns = [
     path(f"{API}/approvals/<uuid:id>/redeem", api.RedeemView.as_view()),
     path(f"{API}/approvals/<uuid:id>/decisions", api.DecisionsView.as_view()),
     path(f"{API}/approvals/<uuid:id>/revoke", api.RevokeView.as_view()),
+    path(f"{API}/events", events),
     path(f"{API}/effects/<uuid:id>/report", api.ReportView.as_view()),
     path("r/<uuid:id>", link, name="link"),
     path(f"{PAGES}/", home, name="tenant"),

@@ -325,6 +325,11 @@ ALLOW_PRIVATE = env.items("KEYTURN_ALLOW_PRIVATE")
 # Makes summaries of what agents said; trusted with nothing (approvals.context.summary).
 SUMMARISER = env.text("KEYTURN_SUMMARISER", "approvals.context.summary.extract")
 
+# -- Waiting --------------------------------------------------------------------------
+
+# How many waits and streams one key may hold open in one process.
+WAITS_PER_KEY = env.number("KEYTURN_WAITS_PER_KEY", 500)
+
 # -- Logging --------------------------------------------------------------------------
 
 LOGGING = logging_configuration(json=env.text("KEYTURN_LOGS", "json") == "json")

@@ -24,6 +24,7 @@ from approvals.api.described import KNOWN, ApprovalDocument
 from approvals.reading import Snapshot, as_json, own_snapshot
 from approvals.wait.hub import News, hub
 from approvals.wait.pace import Pace
+from approvals.wait.places import places
 from kernel.canonical import digest
 from kernel.offload import offload
 from kernel.scope import tenant_transaction
@@ -107,14 +108,16 @@ async def _wait(
     principal, found, document = await offload(_read, credential, request_id)
     if seconds == 0 or _is_reached(found, until):
         return document
-    async with hub().waiting(f"{principal.tenant_id}:{request_id}") as news:
-        while True:
-            news.take()
-            _, found, document = await offload(_read, credential, request_id)
-            left = deadline - time.monotonic()
-            if _is_reached(found, until) or left <= 0:
-                return document
-            await _until(news, left)
+    topic = f"{principal.tenant_id}:{request_id}"
+    with places.one(principal.key_id):
+        async with hub().waiting(topic) as news:
+            while True:
+                news.take()
+                _, found, document = await offload(_read, credential, request_id)
+                left = deadline - time.monotonic()
+                if _is_reached(found, until) or left <= 0:
+                    return document
+                await _until(news, left)
 
 
 async def _until(news: News, seconds: float) -> None:

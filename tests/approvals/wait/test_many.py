@@ -1,6 +1,7 @@
 """Many agents wait on one web process, a real one."""
 
 import asyncio
+import resource
 import time
 from collections.abc import Iterator
 from contextlib import asynccontextmanager
@@ -15,10 +16,12 @@ from approvals.models import Request
 from tests.approvals.stage import Stage, fresh_stage
 from tests.approvals.superuser import superuser
 from tests.approvals.wait.asynchronous import beside, until
+from tests.factories import fresh_key
 from tests.installation import Installation, running_installation
 
 REQUESTS = 6
 LOOK_AGAIN = 5.0  # seconds
+A_KEY = 250  # waiters for each key, which may hold twice as many
 QUIET = 5.5  # seconds that are watched
 THREADS = 24  # those of the pool and the event loop, never one for each that waits
 
@@ -30,15 +33,21 @@ FROM pg_stat_activity WHERE application_name = 'web'
 
 @pytest.fixture(scope="module")
 def web(django_db_setup: None) -> Iterator[Installation]:
+    """Its web process inherits how many files, and so connections, may be open."""
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with running_installation("web") as running:
         yield running
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
 
 
-@pytest.mark.parametrize("many", [48, pytest.param(300, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "many", [48, *(pytest.param(n, marks=pytest.mark.long) for n in (300, 5_000))]
+)
 def test_those_who_wait_cost_next_to_nothing(web: Installation, many: int) -> None:
     stage = fresh_stage()
     requests = [stage.ask() for _ in range(REQUESTS)]
-    asyncio.run(asyncio.wait_for(story(web, stage, requests, many), timeout=120))
+    asyncio.run(asyncio.wait_for(story(web, stage, requests, many), timeout=180))
 
 
 async def story(
@@ -70,18 +79,19 @@ async def crowd(
 ) -> Any:
     """Waiters for each request, by its id."""
     limits = httpx.Limits(max_connections=many)
-    headers = {"Authorization": f"Bearer {stage.house.robot.text}"}
+    alice, robot = stage.house.alice, stage.house.robot
+    keys = [fresh_key(alice, robot.agent).text for _ in range(1 + many // A_KEY)]
     async with httpx.AsyncClient(
-        base_url=web.url, headers=headers, limits=limits, timeout=90, trust_env=False
+        base_url=web.url, limits=limits, timeout=120, trust_env=False
     ) as client:
-        query = {"wait": 60, "until": "decided"}
+
+        def wait(request: Request, number: int) -> asyncio.Task[httpx.Response]:
+            url = f"/api/v1/approvals/{request.id}?wait=60&until=decided"
+            headers = {"Authorization": f"Bearer {keys[number % len(keys)]}"}
+            return asyncio.create_task(client.get(url, headers=headers))
+
         yield {
-            request.id: [
-                asyncio.create_task(
-                    client.get(f"/api/v1/approvals/{request.id}", params=query)
-                )
-                for _ in range(many // REQUESTS)
-            ]
+            request.id: [wait(request, n) for n in range(many // REQUESTS)]
             for request in requests
         }
 
@@ -93,7 +103,9 @@ async def everybody_waits(web: Installation, many: int) -> None:
     while time.monotonic() - quiet_since < 1.5:
         rows = set(await beside(activity))
         busy = {state for _, state, _, _ in rows} != {"idle"}
-        coming = connections(web) < many or threads(web) > THREADS
+        coming = (
+            connections(web) < many // REQUESTS * REQUESTS or threads(web) > THREADS
+        )
         if rows != seen or busy or coming:
             seen, quiet_since = rows, time.monotonic()
         await asyncio.sleep(0.25)
