@@ -79,8 +79,7 @@ async def crowd(
 ) -> Any:
     """Waiters for each request, by its id."""
     limits = httpx.Limits(max_connections=many)
-    alice, robot = stage.house.alice, stage.house.robot
-    keys = [fresh_key(alice, robot.agent).text for _ in range(1 + many // A_KEY)]
+    keys = await beside(lambda: fresh_keys(stage, 1 + many // A_KEY))
     async with httpx.AsyncClient(
         base_url=web.url, limits=limits, timeout=120, trust_env=False
     ) as client:
@@ -94,6 +93,11 @@ async def crowd(
             request.id: [wait(request, n) for n in range(many // REQUESTS)]
             for request in requests
         }
+
+
+def fresh_keys(stage: Stage, many: int) -> list[str]:
+    alice, robot = stage.house.alice, stage.house.robot
+    return [fresh_key(alice, robot.agent).text for _ in range(many)]
 
 
 async def everybody_waits(web: Installation, many: int) -> None:
