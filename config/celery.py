@@ -30,6 +30,18 @@ signals.worker_init.connect(_refuse_unsafe_boot)
 signals.beat_init.connect(_refuse_unsafe_boot)
 
 
+def _without_pool(**_: object) -> None:
+    """In a child, which works on one task at a time.
+
+    Celery closes a child's whole pool after each task, under the threads that deliver.
+    """
+    for database in settings.DATABASES.values():
+        database.get("OPTIONS", {}).pop("pool", None)
+
+
+signals.worker_process_init.connect(_without_pool)
+
+
 def _begin_heartbeat(sender: Any, **_: object) -> None:
     """Touch a file every few seconds, for `doctor` and for a container's liveness."""
     file = settings.DATA_DIR / "workers" / str(sender.hostname)

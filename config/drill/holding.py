@@ -22,6 +22,7 @@ from django.core.management import call_command
 from config import embedded
 from config.demo.programs import BASE_DIR
 from config.drill.own_ground import own_ground
+from config.drill.programs import LOOPBACK
 from oversight.drills.ground import Ground
 from oversight.drills.incident import Incident, Verdict, hold, not_held
 from oversight.drills.report import verdict_as_json, verdict_from_json
@@ -96,7 +97,8 @@ def _child(incidents: Sequence[Incident], data_dir: Path) -> Iterator[Verdict]:
 def _environment(data_dir: Path) -> dict[str, str]:
     """Nothing of the installation that we were started for reaches the other one."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
-    return {**kept, "KEYTURN_DATA_DIR": str(data_dir)}
+    told = {"KEYTURN_DATA_DIR": str(data_dir), "KEYTURN_ALLOW_PRIVATE": LOOPBACK}
+    return {**kept, **told}
 
 
 def _log_file(data_dir: Path) -> Path:

@@ -15,6 +15,7 @@ from config.demo.programs import BASE_DIR, beat, web
 from config.embedded.supervisor import Program
 
 CLAIM_SECONDS: Final = 2
+LOOPBACK: Final = "127.0.0.0/8"  # where the drill's tools and receivers are
 CHILDREN: Final = 4
 TOOL: Final = BASE_DIR / "oversight" / "drills" / "tool_process.py"
 SLEEP: Final = Path(__file__).with_name("faketime")  # its sitecustomize
@@ -61,7 +62,7 @@ class Programs:
     def _told(self, program: Program, more: Mapping[str, str]) -> Program:
         told = {
             "KEYTURN_BASE_URL": f"http://127.0.0.1:{self.port}",
-            "KEYTURN_ALLOW_PRIVATE": "127.0.0.0/8",
+            "KEYTURN_ALLOW_PRIVATE": LOOPBACK,
             "KEYTURN_CLAIM_SECONDS": str(CLAIM_SECONDS),
             "KEYTURN_TEST_BARRIERS": str(self.barriers),
             "KEYTURN_LOGS": "console",

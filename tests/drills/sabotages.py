@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from threading import Thread
 from typing import Any, Final
 from uuid import UUID
 
@@ -19,10 +20,11 @@ import pytest
 from django.db import InterfaceError, OperationalError
 from django.db.models import Q
 
+from approvals import tasks
 from approvals.checks import authority, identity, verdict
 from approvals.envelope import Envelope
 from approvals.models import Grant, Request
-from approvals.resume import job, recover, send, sweep
+from approvals.resume import delivering, job, recover, send, sweep
 from approvals.services import asking, case, consume, ending, granting, redeem, revoke
 from checkpoints import checkpoint, checks, effects, tools
 from checkpoints.models import Checkpoint
@@ -229,6 +231,23 @@ def a_job_is_claimed_whoever_has_it(patch: pytest.MonkeyPatch) -> None:
 @sabotages("clock-skew", found="is decided; found", own=True)
 def every_machine_has_its_own_time(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(case, "database_now", lambda: datetime.now(UTC))
+
+
+# -- Webhooks --------------------------------------------------------------------------
+
+
+@sabotages("webhook-receiver-down", found=f"all is delivered: {TOO_LONG}", own=True)
+def there_is_one_try(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(delivering, "pause_after", nothing)
+
+
+@sabotages("webhook-receiver-slow", found=f"is confirmed: {TOO_LONG}", own=True)
+def a_worker_delivers_by_itself(patch: pytest.MonkeyPatch) -> None:
+    class AtOnce(Thread):
+        def start(self) -> None:
+            self.run()
+
+    patch.setattr(tasks, "Thread", AtOnce)
 
 
 # -- The database ----------------------------------------------------------------------

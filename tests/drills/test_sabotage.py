@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 
 from config.drill.own_ground import own_ground
+from config.drill.programs import LOOPBACK
 from config.embedded import postgres
 from oversight.drills.ground import Ground
 from oversight.drills.incident import Verdict, hold
@@ -47,6 +48,7 @@ def held(id: str, ground: Ground) -> Verdict:
     """Hold the incident while its guard is out of order."""
     with pytest.MonkeyPatch.context() as patch:
         SABOTAGES[id].guard(patch)
+        patch.setattr(settings, "ALLOW_PRIVATE", [LOOPBACK])
         return hold(INCIDENTS[id], ground)
 
 
