@@ -16,6 +16,7 @@ from checkpoints.vault import payload_hash, seal_payload
 from kernel.canonical import canonical_bytes, digest
 from kernel.json_schema import check_value
 from kernel.problems import Problem, declare
+from kernel.secrets import refuse_secret
 from kernel.strict_json import Json
 from kernel.update import update_exactly_one
 from sessions.contract import Contract
@@ -75,7 +76,8 @@ class Position:
 
 
 def check_form(position: Position, *, pointer: str = "") -> None:
-    """Raises `payload_too_large` (413) or `header_invalid` (422). Needs no database.
+    """Raises `payload_too_large` (413) , `header_invalid` or
+    `secret_in_arguments` (422). Needs no database.
 
     `pointer` leads to the position in the body.
     """
@@ -85,6 +87,7 @@ def check_form(position: Position, *, pointer: str = "") -> None:
     if len(canonical_bytes(position.header)) > MAX_HEADER:
         raise HEADER_INVALID(f"At most {MAX_HEADER} bytes.", place)
     check_value(_HEADER, position.header, pointer=place, kind=HEADER_INVALID)
+    refuse_secret(dict(position.header), place)
 
 
 def add_checkpoint(

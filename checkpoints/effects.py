@@ -127,11 +127,11 @@ def record_outcome(
         raise ATTEMPT_UNKNOWN()
     if told.fence != fence:
         raise STALE_WRITER("The attempt was made under another fence.")
-    said = statement(outcome, external_id, evidence, actor)
+    said = statement(effect.tenant_id, outcome, external_id, evidence, actor)
     if _is_first_word(effect, told):
         keep_told(told, said, outcome=outcome, ended_at=ClockTimestamp())
         _move(verb, effect, told, said, actor)
-    elif not _is_repeated(effect, told, outcome, external_id):
+    elif not _is_repeated(effect, told, outcome, said["external_id"]):
         keep_also(told, "late", said)
         _record(verb, "effect.evidence", actor, effect, _entry(told, said))
     return effect
@@ -160,7 +160,7 @@ def settle_effect(
         _require(absence_proved(effect, asked=asked))
     attempt = attempt_of(effect, effect.attempt)
     assert attempt is not None
-    said = statement(outcome, external_id, evidence, actor)
+    said = statement(effect.tenant_id, outcome, external_id, evidence, actor)
     keep_also(attempt, "found", said)
     _move(verb, effect, attempt, said, actor)
     return effect

@@ -7,35 +7,41 @@ statement is {"outcome", "external_id", "evidence", "by": {"type", "id"}}.
 
 from collections.abc import Mapping
 from typing import Any, Final
+from uuid import UUID
 
 from audit.append import Actor
 from checkpoints.models import Attempt
 from kernel.canonical import canonical_bytes, digest
 from kernel.problems import declare
 from kernel.update import update_exactly_one
-from sessions.redaction import redacted
+from sessions.redaction import redacted, redacted_text
 
 EVIDENCE_TOO_LARGE: Final = declare(
     "evidence_too_large", status=422, title="The evidence is too large"
 )
 
 MAX_EVIDENCE: Final = 16 * 1024  # bytes of canonical JSON
+MAX_EXTERNAL_ID: Final = 255  # characters
 MAX_STATEMENTS: Final = 20  # of one kind: the first ones, and the last
 
 type Statement = dict[str, Any]
 
 
 def statement(
-    outcome: str, external_id: str, evidence: Mapping[str, Any] | None, by: Actor
+    tenant_id: UUID,
+    outcome: str,
+    external_id: str,
+    evidence: Mapping[str, Any] | None,
+    by: Actor,
 ) -> Statement:
     """Bounded, strict, without credentials. Raises `evidence_too_large` (422)."""
     value = dict(evidence or {})
     if len(canonical_bytes(value)) > MAX_EVIDENCE:
         raise EVIDENCE_TOO_LARGE(f"At most {MAX_EVIDENCE} bytes.", "/evidence")
-    clean, kinds = redacted(value)
+    clean, kinds = redacted(value, tenant_id)
     return {
         "outcome": outcome,
-        "external_id": external_id,
+        "external_id": redacted_text(external_id, tenant_id)[:MAX_EXTERNAL_ID],
         "evidence": clean,
         "by": {"type": by.type, "id": str(by.id)},
         **({"redacted": kinds} if kinds else {}),

@@ -9,9 +9,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from kernel.problems import SECRET_IN_ARGUMENTS
 from kernel.strict_json import Json, pointer_to
 
 type Path = tuple[str | int, ...]
@@ -19,10 +20,11 @@ type Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Where a secret is (RFC 6901) and of what kind; never the secret itself."""
+    """Where a secret is (RFC 6901) and of what kind. `text`, itself, is never shown."""
 
     pointer: str
     kind: str
+    text: str = field(default="", repr=False, compare=False)
 
 
 class Shape(NamedTuple):
@@ -36,17 +38,32 @@ class Shape(NamedTuple):
 def find_secret(value: Json) -> Secret | None:
     """The first secret in document order, in keys as well as in values; or None."""
     for path, key, text in _texts(value, ()):
-        kind = kind_of_secret(text) or _kind_by_key(key, text)
-        if kind:
-            return Secret(pointer_to(path), kind)
+        if found := _in_text(text) or _by_key(key, text):
+            return Secret(pointer_to(path), *found)
     return None
+
+
+def refuse_secret(value: Json, pointer: str) -> None:
+    """Raises `secret_in_arguments` (422) with the place below `pointer`."""
+    found = find_secret(value)
+    if found is not None:
+        raise SECRET_IN_ARGUMENTS(
+            f"This looks like a credential ({found.kind}). Its place is not in here.",
+            pointer + found.pointer,
+        )
 
 
 def kind_of_secret(text: str) -> str | None:
     """The kind of the first credential that the text contains, or None."""
+    found = _in_text(text)
+    return found[0] if found else None
+
+
+def _in_text(text: str) -> tuple[str, str] | None:
+    """The kind and the credential that a text contains."""
     for shape in SHAPES:
-        if shape.hint in text and shape.pattern.search(text):
-            return shape.kind
+        if shape.hint in text and (match := shape.pattern.search(text)):
+            return shape.kind, match[0]
     return _assigned_secret(text)
 
 
@@ -56,6 +73,9 @@ def _shape(kind: str, hint: str, pattern: str) -> Shape:
         kind, hint, re.compile(rf"(?<![A-Za-z0-9_-]){pattern}(?![A-Za-z0-9_-])")
     )
 
+
+PRIVATE_KEY: Final = "private key"
+"""Only its first line is looked for; what follows is the secret."""
 
 SHAPES: Final = (
     _shape("AWS access key", "AKIA", r"AKIA[A-Z2-7]{16}"),
@@ -75,10 +95,22 @@ SHAPES: Final = (
     _shape("PyPI token", "pypi-", r"pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,250}"),
     _shape("SendGrid key", "SG.", r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
     _shape("Hugging Face token", "hf_", r"hf_[A-Za-z]{34}"),
+    _shape("AWS access key", "ABIA", r"ABIA[A-Z2-7]{16}"),
+    _shape("GitLab token", "gl", r"gl(?:dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-[A-Za-z0-9_.-]{20,1024}"),
+    _shape("Azure storage key", "AccountKey=", r"AccountKey=[A-Za-z0-9+/]{86}=="),
+    _shape("Databricks token", "dapi", r"dapi[a-f0-9]{32}(?:-\d)?"),
+    _shape("Discord bot token", ".", r"[MNO][A-Za-z\d_-]{23,27}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,38}"),
+    _shape("Grafana token", "glsa_", r"glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}"),
+    _shape("HashiCorp Vault token", "hvs.", r"hvs\.[A-Za-z0-9_-]{24,200}"),
+    _shape("Linear key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}"),
+    _shape("Mailchimp key", "-us", r"[0-9a-f]{32}-us[0-9]{1,2}"),
+    _shape("Shopify token", "shp", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
+    _shape("Square secret", "sq0", r"sq0(?:csp|atp)-[0-9A-Za-z_-]{22,43}"),
+    _shape("Telegram bot token", ":AA", r"\d{8,10}:AA[0-9A-Za-z_-]{33}"),
     _shape("DigitalOcean token", "dop_v1_", r"dop_v1_[a-f0-9]{64}"),
     _shape("Keyturn API key", "kt_", r"kt_[a-z0-9][a-z0-9-]{0,31}_[0-9A-Za-z]{7}_[0-9A-Za-z]{36}"),
     _shape("JSON Web Token", "eyJ", r"eyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,8000}\.[A-Za-z0-9_-]{20,1000}"),
-    Shape("private key", "PRIVATE KEY", re.compile(r"-----BEGIN (?:[A-Z]{2,9} ){0,2}PRIVATE KEY(?: BLOCK)?-----")),
+    Shape(PRIVATE_KEY, "PRIVATE KEY", re.compile(r"-----BEGIN (?:[A-Z]{2,9} ){0,2}PRIVATE KEY(?: BLOCK)?-----")),
     Shape("password in a URL", "://", re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@?#]{0,100}:[^\s/:@?#]{3,200}@[\w\[]")),
 )  # fmt: skip
 
@@ -98,20 +130,21 @@ _LEAST_BITS: Final = 3.0
 """Of entropy per character: below lie words, dates, masks and placeholders."""
 
 
-def _assigned_secret(text: str) -> str | None:
+def _assigned_secret(text: str) -> tuple[str, str] | None:
     """`password=…` and the like inside a text, if what follows looks random."""
     for match in _ASSIGNED.finditer(text):
         if _looks_random(match["value"]):
-            return "password or token"
+            return "password or token", match["value"]
     return None
 
 
-def _kind_by_key(key: str | None, text: str) -> str | None:
+def _by_key(key: str | None, text: str) -> tuple[str, str] | None:
     """A random-looking value under a key such as `api_key`."""
     if key is None or not _KEY.search(key) or _PLACE_IN_A_LIST.match(key):
         return None
     match = _VALUE.fullmatch(text)
-    return "password or token" if match and _looks_random(match["value"]) else None
+    random = match is not None and _looks_random(match["value"])
+    return ("password or token", text) if random else None
 
 
 def _looks_random(text: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
+from uuid import UUID
 
 from django.db.models import F
 
@@ -12,7 +13,7 @@ from kernel.problems import declare
 from kernel.update import update_exactly_one
 from sessions.contract import Claim, Contract
 from sessions.models import Fact, Run, Transition
-from sessions.redaction import redacted
+from sessions.redaction import redacted, redacted_text
 from sessions.runs import add_transition, require_live
 from tenants.verbs import Verb
 
@@ -47,8 +48,8 @@ def write_facts(
     Raises 422 for what the workflow does not allow, `run_ended` (409) afterwards.
     """
     require_live(run)
-    claims, found = _without_secrets(claims)
-    reason = str(redacted(reason)[0])
+    claims, found = _without_secrets(claims, run.tenant_id)
+    reason = redacted_text(reason, run.tenant_id)
     _check(run, claims, stage)
     before, came_from = _standing(run, claims), run.stage
     _advance(run, stage if stage is not None else came_from)
@@ -69,13 +70,13 @@ def write_facts(
 
 
 def _without_secrets(
-    claims: Mapping[str, Claim],
+    claims: Mapping[str, Claim], tenant_id: UUID
 ) -> tuple[dict[str, Claim], dict[str, dict[str, list[str]]]]:
     """The claims as they may be kept, and what was taken out of which of them."""
     clean, found = {}, {}
     for name, claim in claims.items():
-        value, kinds = redacted(claim.value)
-        reference, more = redacted(claim.reference)
+        value, kinds = redacted(claim.value, tenant_id)
+        reference, more = redacted(claim.reference, tenant_id)
         clean[name] = replace(claim, value=value, reference=str(reference))
         if kinds or more:
             found[name] = {"redacted": kinds + more}

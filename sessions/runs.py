@@ -18,7 +18,7 @@ from kernel.problems import declare
 from kernel.update import update_exactly_one
 from sessions.models import Run, Transition
 from sessions.queries import found, locked, transitions_of
-from sessions.redaction import redacted
+from sessions.redaction import redacted, redacted_text
 from tenants.verbs import Verb
 
 FENCE: Final = "Keyturn-Fence"
@@ -117,8 +117,12 @@ def move_run(
     Raises `run_ended` or `wrong_state` (409) where `MOVES` has no such move.
     """
     require_state(run, *(state for state in MOVES if to in MOVES[state]))
-    came_from, reason = run.state, str(redacted(reason)[0])
-    change = {"state": to, "reason": reason, **_ending(to, redacted(result)[0])}
+    came_from, reason = run.state, redacted_text(reason, run.tenant_id)
+    change = {
+        "state": to,
+        "reason": reason,
+        **_ending(to, redacted(result, run.tenant_id)[0]),
+    }
     _change(run, state=came_from, to=change)
     return add_transition(
         verb, run, f"run.{to}", actor=actor, reason=reason, from_state=came_from

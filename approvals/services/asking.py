@@ -13,7 +13,6 @@ from approvals.models import Context, Decision, Pause, Request, Revision
 from approvals.policy import Obligation
 from approvals.policy.obligation import Verdict
 from approvals.problems import (
-    SECRET_IN_ARGUMENTS,
     TOOL_CALL_REPEATED,
     TOOL_DISABLED,
 )
@@ -27,10 +26,9 @@ from checkpoints.tools import ARGUMENTS_INVALID
 from checkpoints.tools import check_arguments as check_schema_of
 from kernel.canonical import canonical_bytes
 from kernel.ids import new_id
-from kernel.secrets import find_secret
-from kernel.strict_json import Json
+from kernel.secrets import refuse_secret
 from sessions.models import Run, Session
-from sessions.redaction import redacted
+from sessions.redaction import redacted_text
 from tenants.models import ApiKey
 from tenants.verbs import Verb
 
@@ -123,20 +121,9 @@ def check_arguments(tool: Tool, arguments: dict[str, Any], *, pointer: str) -> N
     refuse_secret(arguments, pointer)
 
 
-def refuse_secret(value: Json, pointer: str) -> None:
-    """Nothing that is sealed and shown may hold a credential."""
-    found = find_secret(value)
-    if found is not None:
-        raise SECRET_IN_ARGUMENTS(
-            "This looks like a credential. Its place is in the tool, not in here.",
-            pointer + found.pointer,
-        )
-
-
-def without_secrets(text: str) -> str:
+def without_secrets(text: str, tenant_id: UUID) -> str:
     """An agent's own words are kept, except for credentials in them."""
-    clean, _ = redacted(text)
-    return str(clean)
+    return redacted_text(text, tenant_id)
 
 
 def _refuse_repeated(run: Run, ask: Ask, place: str) -> None:
@@ -205,7 +192,7 @@ def _create(
         revision=0,
         risk=risk,
         title=title_of(tool.definition, tool.name, dict(ask.arguments)),
-        explanation=without_secrets(ask.explanation),
+        explanation=without_secrets(ask.explanation, scene.tenant_id),
         allowed=list(ask.allowed),
         response_schema=ask.response_schema,
     )

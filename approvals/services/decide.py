@@ -1,6 +1,7 @@
 """A person answers one revision of one request."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -16,6 +17,8 @@ from approvals.services.judging import judge_answer
 from kernel.canonical import digest
 from kernel.json_schema import check_value
 from kernel.problems import Problem
+from kernel.secrets import refuse_secret
+from sessions.redaction import redacted_text
 from tenants.idempotency import Once
 from tenants.principal import Person
 from tenants.verbs import Verb, perform
@@ -32,7 +35,8 @@ def decide(
     Raises `not_found`, `not_permitted`, `own_request`, `not_eligible`,
     `already_decided`, `digest_changed`, `expired`, `answered_before`,
     `verdict_not_allowed`, `reason_needed`, `reauthentication_needed`,
-    `response_invalid`, `arguments_invalid`, `arguments_unchanged`.
+    `response_invalid`, `arguments_invalid`, `arguments_unchanged`,
+    `secret_in_arguments`.
     """
 
     def work(verb: Verb) -> Request | Problem:
@@ -53,11 +57,18 @@ def _decide(
     if case.request.due_at is None or case.now >= case.request.due_at:
         expire(verb, case.request, case.now)
         return EXPIRED("It expired before this answer arrived. Nothing was sent.")
+    answer = _without_secrets(case, answer)
     judge_answer(case, answer)
     ANSWERS[answer.verdict](case, answer)
     owe_when_ready(verb, case.request.pause_id, case.now)
     verb.changed(case.request.id, case.request.run_id, case.request.queue_id)
     return case.request
+
+
+def _without_secrets(case: Case, answer: Answer) -> Answer:
+    """The reason is kept without them; an answer is never rewritten."""
+    refuse_secret(answer.response, "/response")
+    return replace(answer, reason=redacted_text(answer.reason, case.request.tenant_id))
 
 
 def _approve(case: Case, answer: Answer) -> None:

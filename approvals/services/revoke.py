@@ -8,6 +8,7 @@ from approvals.queries import live_grant
 from approvals.services.case import open_case
 from approvals.services.ending import dismiss_decisions, end_request
 from approvals.services.granting import end_grant, end_jobs
+from sessions.redaction import redacted_text
 from tenants.idempotency import Once
 from tenants.principal import Person
 from tenants.verbs import Verb, perform
@@ -31,15 +32,16 @@ def revoke(
         grant = live_grant(request_id)
         if grant is None or case.request.state != Request.State.APPROVED:
             raise NOT_APPROVED(f"The request is {case.request.state}.")
-        end_grant(verb, grant, Grant.State.REVOKED, actor=person.actor, reason=reason)
+        why = redacted_text(reason, person.tenant_id)
+        end_grant(verb, grant, Grant.State.REVOKED, actor=person.actor, reason=why)
         end_jobs(case.request, "revoked")
-        dismiss_decisions(verb, case.revision, f"Revoked: {reason}")
+        dismiss_decisions(verb, case.revision, f"Revoked: {why}")
         end_request(
             verb,
             case.request,
             Request.State.REVOKED,
             case.now,
-            reason,
+            why,
             actor=person.actor,
         )
         return case.request

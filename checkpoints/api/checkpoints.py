@@ -23,6 +23,7 @@ from checkpoints.serializers import (
     SavedDocument,
 )
 from checkpoints.services import read_checkpoint, save_checkpoint
+from kernel.problems import SECRET_IN_ARGUMENTS
 from sessions.rest import FENCED, NOT_FENCED, fence_of
 from sessions.runs import PAUSE_OPEN, RUN_ENDED
 from tenants.rest.answers import rendered
@@ -40,6 +41,7 @@ NOT_SAVED: Final = (
     PAYLOAD_TOO_LARGE,
     HEADER_INVALID,
     DATA_ERASED,
+    SECRET_IN_ARGUMENTS,
 )
 """What a position is refused with, also one that comes with questions."""
 

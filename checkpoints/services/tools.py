@@ -11,6 +11,7 @@ from checkpoints.models import Risk, Tool
 from checkpoints.queries import tool_named
 from kernel.problems import NOT_FOUND, declare
 from kernel.scope import tenant_transaction
+from kernel.secrets import refuse_secret
 from kernel.update import update_exactly_one
 from tenants.checks import Acting, permitted
 from tenants.idempotency import Once
@@ -125,6 +126,7 @@ def _check(name: str, mode: str, risk: str, definition: dict[str, Any]) -> None:
     if risk not in Risk.values:
         raise TOOL_INVALID(f"One of {', '.join(Risk.values)}.", "/risk")
     check_definition(mode, definition)
+    refuse_secret(definition, "/definition")
 
 
 def _create(verb: Verb, actor: Actor, *, reviewed: bool, **fields: Any) -> Tool:

@@ -6,10 +6,12 @@ from kernel.ids import new_id
 from kernel.problems import declare
 from sessions.models import Session
 from sessions.queries import found, sessions_of
+from sessions.redaction import redacted_text
 from tenants.idempotency import Once
 from tenants.principal import Principal
 from tenants.verbs import Verb, perform
 
+MOST_TITLE: Final = 200  # characters
 SUBJECT_DIFFERS: Final = declare(
     "subject_differs",
     status=409,
@@ -52,7 +54,7 @@ def begin_session(
         tenant_id=who.tenant_id,
         agent_id=who.agent_id,
         subject=subject,
-        title=title,
+        title=redacted_text(title, who.tenant_id)[:MOST_TITLE],
         external_id=external_id,
     )
     # A concurrent twin is waited for, and then found instead of a conflict.

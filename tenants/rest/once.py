@@ -42,7 +42,7 @@ def once_from(request: Request, render: Callable[[Any], Rendered]) -> Once:
         raise KEY_MALFORMED()
     return Once(
         principal=_principal_id(request),
-        key=key,
+        key=key and hashlib.sha256(key.encode()).hexdigest(),  # whatever it is
         body_hash=_fingerprint(request),
         render=lambda result: _render(result, render),
     )

@@ -1,5 +1,6 @@
 """Facts: typed, vouched for, versioned, and never the model's to make authoritative."""
 
+import re
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -186,26 +187,45 @@ def test_age_is_counted_by_the_databases_clock(who: Principal, invoice: Run) -> 
 def test_a_credential_in_a_fact_is_never_stored(who: Principal, run: Run) -> None:
     kept = record(who, run, 0, note=claim({"key": KEY, "list": ["a", KEY]}))
 
-    assert facts(run)["note"].value == {
-        "key": "[redacted: AWS access key]",
-        "list": ["a", "[redacted: AWS access key]"],
-    }
+    value = facts(run)["note"].value
+    assert value["key"].startswith("[redacted: AWS access key, ")
+    assert value["list"] == ["a", value["key"]]
     assert kept.changes["note"]["redacted"] == ["AWS access key"] * 2
     with tenant_transaction(who.tenant_id):
         entries = Entry.objects.filter(tenant_id=who.tenant_id)
         assert not [entry for entry in entries if KEY.encode() in bytes(entry.body)]
 
 
-def test_redaction_reaches_keys_escapes_and_whole_values() -> None:
-    mark = "[redacted: AWS access key]"
-    assert redacted({"a/b~c": [{"x": f"({KEY})"}]}) == (
-        {"a/b~c": [{"x": mark}]},
-        ["AWS access key"],
-    )
-    assert redacted({"a": {KEY: 1}}) == ({"a": mark}, ["AWS access key"])
-    assert redacted(KEY) == (mark, ["AWS access key"])
-    assert redacted({"a": [1, "b"]}) == ({"a": [1, "b"]}, [])
-    assert redacted([KEY] * 200)[0] == mark
+def test_redaction_reaches_keys_escapes_and_whole_values(who: Principal) -> None:
+    with tenant_transaction(who.tenant_id):
+        clean = partial(redacted, tenant_id=who.tenant_id)
+        mark = str(clean(KEY)[0])
+        assert clean({"a/b~c": [{"x": f"({KEY})"}]}) == (
+            {"a/b~c": [{"x": f"({mark})"}]},
+            ["AWS access key"],
+        )
+        assert clean({"a": {KEY: 1}}) == ({"a": mark}, ["AWS access key"])
+        assert clean(KEY) == (mark, ["AWS access key"])
+        assert clean({"a": [1, "b"]}) == ({"a": [1, "b"]}, [])
+        assert clean([KEY] * 200)[0] == mark
+    assert re.fullmatch(r"\[redacted: AWS access key, [0-9a-f]{8}\]", mark)
+
+
+def test_of_a_text_with_a_private_key_nothing_is_kept(who: Principal) -> None:
+    text = "see -----BEGIN " + "PRIVATE KEY-----\nMIIEvQ\n"
+    with tenant_transaction(who.tenant_id):
+        clean, _ = redacted(text, who.tenant_id)
+    assert str(clean).startswith("[redacted: private key, ")
+
+
+def test_fingerprints_are_the_tenants_own(
+    who: Principal, strangers: dict[str, Principal]
+) -> None:
+    marks = []
+    for one in (who, strangers["an agent of another tenant"], who):
+        with tenant_transaction(one.tenant_id):
+            marks.append(redacted(KEY, one.tenant_id)[0])
+    assert marks[0] == marks[2] != marks[1]
 
 
 @pytest.mark.parametrize(

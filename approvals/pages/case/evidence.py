@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from approvals.pages.case.record import CaseRecord
-from approvals.pages.case.talk import Said, pieces
+from approvals.pages.case.talk import Said, said_in
 from approvals.presentation.case import EvidenceRow
 from sessions.models import Item
 
@@ -24,7 +24,7 @@ def evidence(record: CaseRecord, items: Sequence[Item]) -> tuple[EvidenceRow, ..
 def _results(items: Sequence[Item]) -> Iterator[tuple[Item, str, Said]]:
     called = ""
     for item in items:
-        for said in pieces(item.raw):
+        for said in said_in(item):
             if said.call:
                 called = said.call
             elif said.provenance == "tool":

@@ -6,7 +6,7 @@ rendered as what they claim to be, and whatever has no known shape is shown as i
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from approvals.pages.case.record import CaseRecord
 from approvals.presentation.case import TalkRow
 from sessions.models import Item, Run
 from sessions.queries import TRUNK, items_on
+from sessions.redaction import redacted_text
 from sessions.vault import open_items
 
 MOST_ITEMS: Final = 40
@@ -51,9 +52,13 @@ class Said:
 
 def talk(record: CaseRecord, items: Sequence[Item]) -> tuple[TalkRow, ...]:
     """The items, oldest first; one item may say several things."""
-    return tuple(
-        _row(record, item, said) for item in items for said in pieces(item.raw)
-    )
+    return tuple(_row(record, item, said) for item in items for said in said_in(item))
+
+
+def said_in(item: Item) -> Iterator[Said]:
+    """What an opened item says, without the credentials in it."""
+    for said in pieces(item.raw):
+        yield replace(said, text=redacted_text(said.text, item.tenant_id))
 
 
 def newest_items(run: Run) -> list[Item]:
