@@ -12,6 +12,7 @@ from django.db import connections
 from approvals.publishing import DELIVER_TASK, RESUME_TASK
 from approvals.resume.anchoring import anchor_or_stop
 from approvals.resume.delivering import deliver
+from approvals.resume.purging import purge_all
 from approvals.resume.sweep import sweep
 from approvals.resume.work import work
 
@@ -89,3 +90,11 @@ def sweep_due() -> None:
 def anchor_heads() -> None:
     """Write the heads of the audit chains to their separate sink."""
     anchor_or_stop()
+
+
+@shared_task(  # type: ignore[untyped-decorator]
+    name="approvals.purge", ignore_result=True
+)
+def purge() -> None:
+    """Remove some of what is erased, and erase what was kept long enough."""
+    purge_all()

@@ -169,7 +169,11 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 # that neither beat's clock nor a worker's has to be right.
 CELERY_BEAT_SCHEDULE = {
     task: {"task": task, "schedule": seconds, "options": {"expires": 60 * 60}}
-    for task, seconds in {"approvals.sweep": 2, "approvals.anchor": 60}.items()
+    for task, seconds in {
+        "approvals.sweep": 2,
+        "approvals.anchor": 60,
+        "approvals.purge": 300,
+    }.items()
 }
 
 # How long a worker that says nothing keeps the job that it was given, in seconds.

@@ -1,3 +1,4 @@
+from sessions.models.retention import Hold, Retention
 from sessions.models.run import Fact, Provenance, Run, Transition
 from sessions.models.session import Branch, Item, Removal, Session
 from sessions.models.workflow import Workflow
@@ -5,9 +6,11 @@ from sessions.models.workflow import Workflow
 __all__ = [
     "Branch",
     "Fact",
+    "Hold",
     "Item",
     "Provenance",
     "Removal",
+    "Retention",
     "Run",
     "Session",
     "Transition",

@@ -14,12 +14,21 @@ class Session(TenantModel):
     title = models.CharField(max_length=200, blank=True)
     external_id = models.CharField(max_length=255, null=True)
     salt = models.BinaryField(default=new_key)  # of its key; empty once erased
+    erased_at = models.DateTimeField(null=True)
+    due_at = models.DateTimeField(null=True)  # erased, and rows are still to go
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
                 fields=["tenant", "agent", "external_id"],
                 name="session_external_id_once",
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["tenant", "due_at"],
+                condition=models.Q(due_at__isnull=False),
+                name="session_to_purge",
             )
         ]
 

@@ -24,6 +24,7 @@ from sessions.runs import (
 from sessions.services.workflows import gate_to_start, workflow_to_start
 from tenants.idempotency import Once
 from tenants.principal import Principal
+from tenants.vault import DATA_ERASED
 from tenants.verbs import Verb, perform
 
 LEASE_SECONDS: Final = 60
@@ -79,6 +80,8 @@ def begin_run(
     lease_seconds: int = LEASE_SECONDS,
 ) -> Run:
     """Start a run of a locked session, inside a verb under `gate_to_start`."""
+    if session.erased_at is not None:
+        raise DATA_ERASED()
     kind = workflow_to_start(verb, workflow)
     run = Run.objects.create(
         tenant_id=who.tenant_id,

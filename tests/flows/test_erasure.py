@@ -1,0 +1,276 @@
+"""Erasing sessions: at once unreadable, gone in steps, explained on a chain that holds."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.utils import IntegrityError, ProgrammingError
+
+from approvals.resume.purging import purge_tenant
+from approvals.services.erasure import (
+    erase_outdated,
+    erase_session,
+    erase_subject,
+    purge_leftovers,
+    purge_step,
+)
+from audit.verify import verify_tenant
+from checkpoints.services import read_checkpoint
+from kernel.scope import tenant_transaction
+from sessions.models import Item, Session
+from sessions.services import append_items, complete_run
+from sessions.services.retention import lift_hold, place_hold, set_retention
+from sessions.services.runs import start_run
+from sessions.services.sessions import open_session
+from tenants.checks import Operator
+from tenants.models import IdempotencyRecord
+from tests.api import Api
+from tests.approvals.stage import Stage, fresh_stage
+from tests.chain import kinds_of
+from tests.checkpoints.tampering import superuser_says, tamper
+from tests.factories import unique
+from tests.flows.test_canaries import dump
+from tests.refusals import refused
+
+BY = Operator.CONSOLE
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return fresh_stage()
+
+
+def ended_session(stage: Stage, items: int = 3, subject: str = "customer-7") -> UUID:
+    who = stage.house.robot.principal
+    session = open_session(who=who, subject=subject)
+    run, _ = start_run(who=who, session_id=session.id)
+    append_items(who=who, session_id=session.id, items=['"hello"'] * items)
+    complete_run(who=who, run_id=run.id, fence=run.fence)
+    return session.id
+
+
+def age(stage: Stage, session_id: UUID, days: int) -> None:
+    change = f"ended_at = ended_at - interval '{days} days'"
+    superuser_says(
+        f"update agent_sessions_run set {change} where session_id = '{session_id}'"
+    )
+    past = f"created_at = created_at - interval '{days} days'"
+    tamper("agent_sessions_session", past, session_id)
+
+
+def count(stage: Stage, model: Any, **where: Any) -> int:
+    with tenant_transaction(stage.tenant_id):
+        return int(model.objects.filter(tenant_id=stage.tenant_id, **where).count())
+
+
+def purge_all(stage: Stage) -> None:
+    purge_tenant(stage.tenant_id)
+
+
+def test_a_persons_data_goes_everywhere_and_the_chain_holds(stage: Stage) -> None:
+    word, api = f"pii{unique()}", Api.of(stage.house.robot)
+    who = stage.house.robot.principal
+    session = open_session(who=who, subject=f"{word}@example.test", title=word)
+    run, _ = start_run(who=who, session_id=session.id, external_id=word)
+    append_items(who=who, session_id=session.id, items=[f'"{word}"'])
+    fact = {"value": word, "provenance": "user", "reference": word}
+    body = {"facts": {"note": fact}, "reason": word}
+    api.post(f"runs/{run.id}/transitions", body, fence=run.fence, If_Match='"0"')
+    asked = {"arguments": {"payee": word, "amount": "1.00"}, "explanation": word}
+    request = stage.ask(run, **asked)
+    stage.answer(request, reason=word)
+    other = ended_session(stage, subject="customer-8")
+    assert word in dump()
+
+    erased = erase_subject(
+        tenant_id=stage.tenant_id, by=BY, subject=f"{word}@example.test"
+    )
+    assert erased == [session.id]
+    with refused("data_erased", status=410):
+        read_checkpoint(who=who, run_id=run.id)
+    with refused("data_erased", status=410):
+        start_run(who=who, session_id=session.id)
+    purge_all(stage)
+
+    found = dump()
+    assert word not in found
+    assert word.encode().hex() not in found
+    assert stage.fresh(request).state == "cancelled"
+    assert count(stage, Item, session_id=other) == 3
+    assert kinds_of(stage.tenant_id, session.id)[-2:] == [
+        "session.erased",
+        "session.purged",
+    ]
+    assert verify_tenant(stage.tenant_id).intact
+    case = f"/t/{stage.house.tenant.slug}/queue/{request.id}"
+    assert stage.bob.client().get(case).status_code == 200
+
+
+def test_nothing_under_a_hold_is_erased(stage: Stage) -> None:
+    tenant_id, session_id = stage.tenant_id, ended_session(stage)
+    free = ended_session(stage, subject="customer-8")
+    hold = place_hold(
+        tenant_id=tenant_id, by=BY, reason="Dispute 7", session_id=session_id
+    )
+    with refused("legal_hold", status=409):
+        erase_subject(tenant_id=tenant_id, by=BY, subject="customer-7")
+    with refused("legal_hold", status=409):
+        erase_session(tenant_id=tenant_id, by=BY, session_id=session_id)
+    set_retention(tenant_id=tenant_id, by=BY, days=30)
+    for one in (session_id, free):
+        age(stage, one, 31)
+    assert erase_outdated(tenant_id) == 1
+    lift_hold(tenant_id=tenant_id, by=BY, hold_id=hold.id)
+    assert erase_outdated(tenant_id) == 1
+
+
+def test_the_database_itself_keeps_to_holds_and_ended_runs(stage: Stage) -> None:
+    held, live = ended_session(stage), stage.run()
+    for session_id, why in ((held, "legal hold"), (live.session_id, "not ended")):
+        if session_id == held:
+            place_hold(tenant_id=stage.tenant_id, by=BY, reason="x", session_id=held)
+        with (
+            pytest.raises(IntegrityError, match=why),
+            tenant_transaction(stage.tenant_id),
+            connection.cursor() as cursor,
+        ):
+            cursor.execute("SELECT keyturn_erase_session(%s)", [session_id])
+    with pytest.raises(IntegrityError, match="not erased"):
+        purge_step(stage.tenant_id, held)
+    with pytest.raises(ProgrammingError), tenant_transaction(stage.tenant_id):
+        Item.objects.filter(session_id=held).delete()
+    assert count(stage, Item) == 3
+
+
+@pytest.mark.parametrize(
+    ("terms", "days", "goes"),
+    [
+        ({"": 30}, 31, True),
+        ({"": 30}, 29, False),
+        ({"default": 30}, 31, True),
+        ({"default": 30}, 29, False),
+        ({"default": 60, "": 30}, 31, False),
+        ({"default": 30, "": 60}, 31, True),
+        ({"other": 30}, 1_000, False),
+        ({}, 1_000, False),
+    ],
+)
+def test_each_kind_of_work_has_its_term(
+    stage: Stage, terms: dict[str, int], days: int, goes: bool
+) -> None:
+    age(stage, ended_session(stage), days)
+    for kind, term in terms.items():
+        set_retention(tenant_id=stage.tenant_id, by=BY, days=term, kind=kind)
+    assert erase_outdated(stage.tenant_id) == int(goes)
+
+
+def test_a_live_run_keeps_its_session(stage: Stage) -> None:
+    run = stage.run()
+    set_retention(tenant_id=stage.tenant_id, by=BY, days=1)
+    past = "created_at = created_at - interval '9 days'"
+    tamper("agent_sessions_session", past, run.session_id)
+    assert erase_outdated(stage.tenant_id) == 0
+
+
+def test_only_administrators_say_how_long(stage: Stage) -> None:
+    who = {"tenant_id": stage.tenant_id, "by": stage.bob.id}
+    with refused("not_permitted", status=403):
+        set_retention(**who, days=3)
+    with refused("not_permitted", status=403):
+        erase_session(**who, session_id=ended_session(stage))
+    other = fresh_stage()
+    with refused("not_found", status=404):
+        erase_session(tenant_id=other.tenant_id, by=BY, session_id=ended_session(stage))
+
+
+def test_old_answers_and_done_jobs_go_and_young_ones_stay(stage: Stage) -> None:
+    api = Api.of(stage.house.robot)
+    for key in ("old", "young"):
+        api.post("sessions", {"subject": "c"}, Idempotency_Key=key)
+    with tenant_transaction(stage.tenant_id):
+        first = IdempotencyRecord.objects.order_by("created_at")[0]
+    past = "created_at = created_at - interval '8 days'"
+    tamper("tenants_idempotencyrecord", past, first.id)
+    assert purge_leftovers(stage.tenant_id) == 1
+    assert count(stage, IdempotencyRecord) == 1
+
+
+def killed_and_resumed(stage: Stage, sessions: int, items: int, step: int) -> None:
+    """Kill a purge in the middle with SIGKILL; the next one ends it."""
+    for _ in range(sessions):
+        session_id = ended_session(stage, items=0)
+        fill(stage, session_id, items)
+        age(stage, session_id, 31)
+    set_retention(tenant_id=stage.tenant_id, by=BY, days=30)
+    total = sessions * items
+    purge = start_purge(stage, step)
+    wait_until(lambda: 0 < count(stage, Item) < total or purge.poll() is not None)
+    os.kill(purge.pid, signal.SIGKILL)
+    assert purge.wait(30) == -signal.SIGKILL
+    left = count(stage, Item)
+    assert 0 < left < total
+
+    seen: list[tuple[int, int]] = []
+    purge_tenant(stage.tenant_id, step=step, progress=lambda *at: seen.append(at))
+    assert count(stage, Item) == 0
+    assert count(stage, Session, due_at__isnull=False) == 0
+    assert seen[-1][0] >= left
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert verify_tenant(stage.tenant_id).intact
+
+
+def fill(stage: Stage, session_id: UUID, items: int) -> None:
+    superuser_says(
+        "insert into agent_sessions_item (id, tenant_id, session_id, position, raw)"
+        f" select gen_random_uuid(), '{stage.tenant_id}', '{session_id}', n, '1'"
+        f" from generate_series(1, {items}) n"
+    )
+
+
+def start_purge(stage: Stage, step: int) -> subprocess.Popen[bytes]:
+    manage = Path(__file__).parents[2] / "manage.py"
+    command = [sys.executable, str(manage), "purge", "--tenant", str(stage.tenant_id)]
+    return subprocess.Popen(
+        [*command, "--step", str(step), "--json"], stdout=subprocess.DEVNULL
+    )
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    import time
+
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+
+
+def test_a_purge_that_was_killed_goes_on(stage: Stage) -> None:
+    killed_and_resumed(stage, sessions=2, items=1_500, step=5)
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_items_go_with_progress_and_a_kill(stage: Stage) -> None:
+    killed_and_resumed(stage, sessions=20, items=5_000, step=500)
+
+
+def test_the_commands_say_what_they_do(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slug, session_id = stage.house.tenant.slug, ended_session(stage)
+    call_command("retention", slug, days="30", hold="Dispute", session=session_id)
+    said = capsys.readouterr().out
+    assert "everything else: 30 days" in said
+    hold = said.split("hold ")[1].split()[0]
+    call_command("retention", slug, days="forever", lift=hold)
+    assert capsys.readouterr().out == "kept for ever\n"
+    call_command("erase_subject", slug, "customer-7", confirm="customer-7")
+    call_command("purge", tenant=slug)
+    assert "1 sessions erased" in capsys.readouterr().out
+    assert count(stage, Item) == 0
