@@ -163,13 +163,14 @@ BEGIN
 END $$;
 """
 
-# Deeds that are done, and answers that nobody asks for again.
+# Deeds that are done, messages that were sent, answers that nobody asks for again.
 LEFTOVERS = """
 CREATE FUNCTION keyturn_purge_leftovers(before interval, most integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   answers integer;
   jobs integer;
+  told integer;
 BEGIN
   before := greatest(before, interval '1 day');
   DELETE FROM public.tenants_idempotencyrecord WHERE id IN (
@@ -183,7 +184,18 @@ BEGIN
      WHERE j.state = 'done' AND j.ended_at < clock_timestamp() - before
        AND r.state IN ('completed', 'failed', 'cancelled') LIMIT most);
   GET DIAGNOSTICS jobs = ROW_COUNT;
-  RETURN answers + jobs;
+  DELETE FROM public.approvals_webhookattempt WHERE delivery_id IN (
+    SELECT id FROM public.approvals_webhookdelivery
+     WHERE due_at IS NULL AND ended_at < clock_timestamp() - before
+     ORDER BY ended_at LIMIT most);
+  DELETE FROM public.approvals_webhookdelivery WHERE id IN (
+    SELECT d.id FROM public.approvals_webhookdelivery d
+     WHERE d.due_at IS NULL AND d.ended_at < clock_timestamp() - before
+       AND NOT EXISTS (SELECT FROM public.approvals_webhookattempt a
+                       WHERE a.delivery_id = d.id)
+     ORDER BY d.ended_at LIMIT most);
+  GET DIAGNOSTICS told = ROW_COUNT;
+  RETURN answers + jobs + told;
 END $$;
 
 CREATE INDEX idempotency_oldest ON tenants_idempotencyrecord (tenant_id, created_at);

@@ -32,7 +32,7 @@ LEGAL_HOLD: Final = declare(
 STEP: Final = 2_000
 """Rows of one transaction."""
 LEFTOVERS: Final = "7 days"
-"""After which answers to idempotency keys, and jobs that are done, go."""
+"""After which answers to idempotency keys, done jobs and sent messages go."""
 _NOT_ENDED: Final = Run.objects.filter(session_id=OuterRef("id")).exclude(
     state__in=ENDED
 )
@@ -102,7 +102,7 @@ def purge_step(tenant_id: UUID, session_id: UUID, *, most: int = STEP) -> int:
 
 
 def purge_leftovers(tenant_id: UUID, *, most: int = STEP) -> int:
-    """Remove old answers to idempotency keys and old jobs that are done; how many."""
+    """Remove old answers to idempotency keys, done jobs, sent messages; how many."""
     with tenant_transaction(tenant_id), connection.cursor() as cursor:
         cursor.execute("SELECT keyturn_purge_leftovers(%s, %s)", [LEFTOVERS, most])
         (count,) = cursor.fetchone()

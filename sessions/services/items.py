@@ -27,7 +27,7 @@ from sessions.queries import (
     locked,
     require_branch,
 )
-from sessions.redaction import redacted
+from sessions.redaction import redacted_text
 from sessions.runs import FENCE_REQUIRED, PAUSE_OPEN, WAITING, require_writer
 from sessions.vault import open_items, seal_items
 from tenants.idempotency import Once
@@ -258,7 +258,7 @@ def _remove(
         first=first,
         last=last,
         count=len(positions),
-        reason=str(redacted(reason)[0]),
+        reason=redacted_text(reason, verb.tenant_id),
     )
     own = Item.objects.filter(session_id=line.session.id, branch=line.branch)
     own.filter(removal=None, position__gte=first).update(removal=removal.number)
