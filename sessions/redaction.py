@@ -18,10 +18,11 @@ MOST: Final = 100
 """Places that are cut out one by one; a value with more of them is cut out whole."""
 
 
-def redacted(value: Json, tenant_id: UUID) -> tuple[Json, list[str]]:
+def redacted(value: Json, tenant_id: UUID | None = None) -> tuple[Json, list[str]]:
     """The value with a mark in each secret's place, and the kinds that were found.
 
-    Of a text with a private key in it nothing is kept. Inside the tenant's scope.
+    Of a text with a private key in it nothing is kept. With a tenant, inside its scope;
+    without one, marks have no fingerprint.
     """
     clean, kinds = copy.deepcopy(value), []
     while secret := find_secret(clean):
@@ -37,7 +38,9 @@ def redacted_text(text: str, tenant_id: UUID) -> str:
     return str(redacted(text, tenant_id)[0])
 
 
-def _mark(secret: Secret, tenant_id: UUID) -> str:
+def _mark(secret: Secret, tenant_id: UUID | None) -> str:
+    if tenant_id is None:
+        return f"[redacted: {secret.kind}]"
     try:
         key = purpose_key(tenant_id, "fingerprint")
     except Problem as problem:

@@ -23,7 +23,6 @@ from approvals.services.scene import scene_of
 from checkpoints.models import Tool
 from checkpoints.tools import ARGUMENTS_INVALID
 from kernel.canonical import digest
-from kernel.secrets import refuse_secret
 from kernel.strict_json import Json
 from tenants.verbs import Verb
 
@@ -58,7 +57,6 @@ def _check(case: Case, tool: Tool, arguments: Any) -> None:
     if same(arguments, case.envelope.action.arguments):
         raise ARGUMENTS_UNCHANGED("Approve them as they are instead.", "/arguments")
     check_arguments(tool, arguments, pointer="/arguments")
-    refuse_secret(arguments, "/arguments")
 
 
 def same(left: Json, right: Json) -> bool:

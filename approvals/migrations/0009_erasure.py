@@ -54,6 +54,11 @@ BEGIN
   GET DIAGNOSTICS done = ROW_COUNT;
   IF done > 0 THEN RETURN done; END IF;
 
+  DELETE FROM public.approvals_summary WHERE id IN (
+    SELECT id FROM public.approvals_summary WHERE session_id = of_session LIMIT most);
+  GET DIAGNOSTICS done = ROW_COUNT;
+  IF done > 0 THEN RETURN done; END IF;
+
   DELETE FROM public.agent_sessions_fact WHERE id IN (
     SELECT f.id FROM public.agent_sessions_fact f
       JOIN public.agent_sessions_run r ON r.id = f.run_id
@@ -209,7 +214,7 @@ GRANT EXECUTE ON FUNCTION keyturn_erase_session(uuid),
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("approvals", "0007_protect_webhooks"),
+        ("approvals", "0008_context"),
         ("checkpoints", "0005_seal"),
         ("agent_sessions", "0006_retention"),
         ("tenants", "0006_data_key"),
