@@ -124,10 +124,6 @@ class ReasonSerializer(StrictSerializer):
     reason = Text(max_length=2_000)
 
 
-class NothingSerializer(StrictSerializer):
-    """A body that says nothing: `{}`, or none at all."""
-
-
 class ReviseSerializer(StrictSerializer):
     """The agent's answer to a request for changes."""
 

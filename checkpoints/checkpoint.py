@@ -7,19 +7,19 @@ it closes, because that decides whether an approval still stands.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from audit.append import Actor
 from checkpoints.models import Checkpoint
+from checkpoints.schemas import may_save
+from checkpoints.upgrades import Content, check_content
 from checkpoints.vault import payload_hash, seal_payload
-from kernel.canonical import canonical_bytes, digest
-from kernel.json_schema import check_value
+from kernel.canonical import digest
 from kernel.problems import Problem, declare
 from kernel.secrets import refuse_secret
 from kernel.strict_json import Json
 from kernel.update import update_exactly_one
-from sessions.contract import Contract
 from sessions.models import Run
 from tenants.verbs import Verb
 
@@ -34,31 +34,8 @@ SCHEMA_UNSUPPORTED: Final = declare(
     status=409,
     title="The run's workflow does not know this checkpoint's schema",
 )
-PAYLOAD_TOO_LARGE: Final = declare(
-    "payload_too_large", status=413, title="The checkpoint's payload is too large"
-)
-HEADER_INVALID: Final = declare(
-    "header_invalid", status=422, title="The checkpoint's header has another form"
-)
 
 DOMAIN: Final = "keyturn/checkpoint/v1"
-MAX_PAYLOAD: Final = 8 * 1024 * 1024  # bytes
-MAX_HEADER: Final = 256 * 1024  # bytes
-MANY_STEPS: Final = 10_000
-_STEPS: Final = {
-    "type": "array",
-    "maxItems": MANY_STEPS,
-    "items": {"type": "string"},
-}
-_HEADER: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "completed": _STEPS,
-        "pending": _STEPS,
-        "markers": {"type": "object"},
-    },
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +58,8 @@ def check_form(position: Position, *, pointer: str = "") -> None:
 
     `pointer` leads to the position in the body.
     """
-    if len(position.payload) > MAX_PAYLOAD:
-        raise PAYLOAD_TOO_LARGE(f"At most {MAX_PAYLOAD} bytes.", f"{pointer}/payload")
-    place = f"{pointer}/header"
-    if len(canonical_bytes(position.header)) > MAX_HEADER:
-        raise HEADER_INVALID(f"At most {MAX_HEADER} bytes.", place)
-    check_value(_HEADER, position.header, pointer=place, kind=HEADER_INVALID)
-    refuse_secret(dict(position.header), place)
+    check_content(Content(position.payload, position.header), pointer=pointer)
+    refuse_secret(dict(position.header), f"{pointer}/header")
 
 
 def add_checkpoint(
@@ -179,9 +151,12 @@ def seal(checkpoint: Checkpoint, payload_hash: bytes) -> bytes:
 
 def _check_place(run: Run, position: Position) -> None:
     if position.parent != run.head_number:
-        detail = f"Its head is {run.head_number}, not {position.parent}."
+        detail = (
+            f"Its head is {run.head_number}, not {position.parent}. To go on from"
+            " another checkpoint than the head, fork the run there."
+        )
         raise STALE_CHECKPOINT(detail, "/parent", head=run.head_number)
-    if not Contract.of(run.workflow).understands(position.schema_version):
+    if not may_save(run, position.schema_version):
         raise SCHEMA_UNSUPPORTED(None, "/schema_version")
 
 

@@ -7,8 +7,8 @@ from uuid import UUID
 from checkpoints.checkpoint import is_intact
 from checkpoints.models import Checkpoint, Effect
 from checkpoints.queries import positions_since
+from checkpoints.schemas import may_restore
 from kernel.outcome import Outcome, Passed, Refused
-from sessions.contract import Contract
 from sessions.models import Run
 
 SETTLED: Final = frozenset(
@@ -29,7 +29,8 @@ def verify_position(
     detail = {"checkpoint": number, "head": run.head_number}
     for code, reason in _flaws(run, path, number, digest, frozenset(closers)):
         return Refused(f"position.{code}", reason, "stop", detail)
-    return Passed(detail)
+    schemas = sorted({checkpoint.schema_version for checkpoint, _ in path})
+    return Passed({**detail, "schemas": schemas, "digests_checked": len(path)})
 
 
 def effects_settled(run: Run, *, excluding: Collection[UUID] = ()) -> Outcome:
@@ -79,6 +80,14 @@ def _flaws(
     for checkpoint, _ in path[:-1]:
         if not checkpoint.closes or not closers.issuperset(checkpoint.closes):
             yield "head_moved", "The run went on by itself after it asked."
-    contract = Contract.of(run.workflow)
-    if not all(contract.understands(one.schema_version) for one, _ in path):
-        yield "schema_unsupported", "The workflow does not know a checkpoint's schema."
+    for checkpoint, _ in path:
+        if not may_restore(run, checkpoint.schema_version):
+            yield "schema_unsupported", _unknown(checkpoint)
+
+
+def _unknown(checkpoint: Checkpoint) -> str:
+    return (
+        f"Checkpoint {checkpoint.number} has schema {checkpoint.schema_version}, which"
+        " the workflow does not know and no upgrade reads. Install the release that"
+        " saved it, or define the workflow with that version."
+    )

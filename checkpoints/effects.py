@@ -42,6 +42,9 @@ ACTED_ALREADY: Final = declare(
 NOT_PROVED: Final = declare(
     "not_proved", status=409, title="This cannot be concluded about the effect now"
 )
+EFFECTS_OPEN: Final = declare(
+    "effects_open", status=409, title="What came of its actions is not recorded yet"
+)
 State = Effect.State
 MOVES: Final[Mapping[str, frozenset[str]]] = {
     State.INTENDED: frozenset({State.STARTED}),

@@ -6,10 +6,11 @@ from typing import Any, Final
 
 from rest_framework import serializers
 
-from checkpoints.checkpoint import MANY_STEPS, Position
+from checkpoints.checkpoint import Position
 from checkpoints.models import Effect
+from checkpoints.upgrades import MANY_STEPS
 from kernel.problems import declare
-from sessions.serializers import Text
+from sessions.serializers import LeaseSerializer, RunDocument, Text
 from tenants.rest.strict import StrictSerializer
 
 PAYLOAD_INVALID: Final = declare(
@@ -67,12 +68,79 @@ class SavedDocument(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
 
 
+class StepDocument(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    before = serializers.CharField(help_text="The content's digest, 64 hex digits.")
+    after = serializers.CharField()
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """`from` is no name that a class could have."""
+        versions = {name: serializers.IntegerField() for name in ("from", "to")}
+        return {**super().get_fields(), **versions}
+
+
+class SchemaDocument(serializers.Serializer[Any]):
+    found = serializers.IntegerField(help_text="As it is stored.")
+    returned = serializers.IntegerField(help_text="As it is answered.")
+    steps = StepDocument(many=True)
+
+
+class SoFarDocument(serializers.Serializer[Any]):
+    """What was done to the world, by the run and by those it was forked from."""
+
+    done = serializers.ListField(child=serializers.DictField())
+    failed = serializers.ListField(child=serializers.DictField())
+    open = serializers.ListField(child=serializers.DictField())
+    not_started = serializers.ListField(child=serializers.DictField())
+
+
+class RestoreDocument(serializers.Serializer[Any]):
+    """What was found and done when the checkpoint was restored."""
+
+    checkpoint = serializers.IntegerField()
+    is_head = serializers.BooleanField()
+    digest = serializers.CharField()
+    digest_ok = serializers.BooleanField()
+    schema = SchemaDocument()
+    completed = serializers.ListField(child=serializers.CharField())
+    pending = serializers.ListField(child=serializers.CharField())
+    effects = SoFarDocument()
+    code = serializers.CharField(help_text="Empty: it was restored.")
+    reason = serializers.CharField()
+    advice = serializers.CharField()
+
+
 class CheckpointDocument(SavedDocument):
     schema_version = serializers.IntegerField()
     header = HeaderSerializer()
     closes = serializers.ListField(child=serializers.UUIDField())
     payload = serializers.CharField()
     payload_encoding = serializers.ChoiceField([TEXT, BASE64])
+
+
+class RestoredDocument(CheckpointDocument):
+    """`schema_version`, `header` and `payload` are as they are read today."""
+
+    restored = RestoreDocument()
+
+
+class ForkSerializer(LeaseSerializer):
+    """Why a run goes on from that checkpoint, and for how long the caller writes it."""
+
+    reason = Text(required=False, allow_blank=True, max_length=2_000)
+
+
+class OriginDocument(serializers.Serializer[Any]):
+    run = serializers.UUIDField()
+    number = serializers.IntegerField()
+    reason = serializers.CharField()
+
+
+class ForkDocument(serializers.Serializer[Any]):
+    run = RunDocument()
+    checkpoint = SavedDocument()
+    forked_from = OriginDocument()
+    restored = RestoreDocument()
 
 
 class AttemptDocument(serializers.Serializer[Any]):

@@ -25,5 +25,11 @@ urlpatterns = [
     path(f"{RUN}/checkpoints", checkpoints.CheckpointsView.as_view()),
     path(f"{RUN}/checkpoints/head", checkpoints.HeadView.as_view()),
     path(f"{RUN}/checkpoints/<positive:number>", checkpoints.CheckpointView.as_view()),
+    path(f"{RUN}/checkpoints/head/restore", checkpoints.RestoreHeadView.as_view()),
+    path(
+        f"{RUN}/checkpoints/<positive:number>/restore",
+        checkpoints.RestoreView.as_view(),
+    ),
+    path(f"{RUN}/checkpoints/<positive:number>/fork", checkpoints.ForkView.as_view()),
     path("api/v1/effects/<uuid:id>", effects.EffectView.as_view()),
 ]

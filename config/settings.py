@@ -181,6 +181,9 @@ CLAIM_SECONDS = env.number("KEYTURN_CLAIM_SECONDS", 15)
 # A folder in which tests hold workers at named places; boot refuses it elsewhere.
 TEST_BARRIERS = env.text("KEYTURN_TEST_BARRIERS")
 
+# Modules that register the upgrade steps of checkpoints; see docs/how-to.
+UPGRADES = ["config.demo.upgrades", *env.items("KEYTURN_UPGRADES")]
+
 # -- Signing in -----------------------------------------------------------------------
 
 AUTH_USER_MODEL = "tenants.User"

@@ -98,9 +98,15 @@ class Contract:
         stage: str = self.definition.get("initial", "")
         return stage
 
+    @property
+    def schema_versions(self) -> frozenset[int] | None:
+        """Which schemas of checkpoints it lists; None: it lists none, and takes all."""
+        versions = self.definition.get("schema_versions")
+        return None if versions is None else frozenset(versions)
+
     def understands(self, schema_version: int) -> bool:
         """Whether checkpoints of this schema can be read."""
-        versions = self.definition.get("schema_versions")
+        versions = self.schema_versions
         return versions is None or schema_version in versions
 
     def max_age(self, name: str) -> int | None:

@@ -31,6 +31,10 @@ class Word(serializers.RegexField):
         super().__init__(rf"^(?:{pattern})\Z", trim_whitespace=False, **options)
 
 
+class NothingSerializer(StrictSerializer):
+    """A body that says nothing: `{}`, or none at all."""
+
+
 class SessionSerializer(StrictSerializer):
     """A session to open."""
 

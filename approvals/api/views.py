@@ -21,7 +21,6 @@ from approvals.serializers import (
     ApprovalListQuery,
     AskSerializer,
     DecisionSerializer,
-    NothingSerializer,
     OneCallSerializer,
     PauseSerializer,
     ReasonSerializer,
@@ -39,6 +38,7 @@ from approvals.services.revoke import revoke
 from checkpoints.serializers import PositionSerializer
 from kernel.scope import tenant_transaction
 from sessions.rest import FENCED, fence_of
+from sessions.serializers import NothingSerializer
 from tenants.rest.answers import rendered
 from tenants.rest.bodies import CHECKPOINT_LIMIT
 from tenants.rest.once import answered, once_from

@@ -1,6 +1,5 @@
 """A person has looked at a run that needed attention: it goes on, or it ends."""
 
-from typing import Final
 from uuid import UUID
 
 from approvals.access import may, visible_queues
@@ -9,9 +8,9 @@ from approvals.problems import NO_RIGHT, NOT_FOUND, REASON_NEEDED
 from approvals.services.closing import ENDED, go_on
 from approvals.services.ending_runs import close_questions
 from approvals.services.granting import owe_when_ready
+from checkpoints.effects import EFFECTS_OPEN
 from checkpoints.models import Effect
 from kernel.clock import database_now
-from kernel.problems import declare
 from sessions.models import Run
 from sessions.runs import lock_run, move_run, release_lease, require_state
 from tenants.access import ADMINISTRATORS
@@ -19,10 +18,6 @@ from tenants.idempotency import Once
 from tenants.models import Member
 from tenants.principal import Person
 from tenants.verbs import Verb, perform
-
-EFFECTS_OPEN: Final = declare(
-    "effects_open", status=409, title="What came of its actions is not recorded yet"
-)
 
 
 def release_run(

@@ -6,7 +6,11 @@ from typing import Any
 from checkpoints.models import Attempt, Checkpoint, Effect
 from checkpoints.queries import attempts_of
 from checkpoints.serializers import BASE64, TEXT
+from checkpoints.services.forks import Forked
+from checkpoints.services.restores import Restoration
+from checkpoints.upgrades import Content
 from kernel.strict_json import parse
+from sessions.api.documents import run_document
 
 
 def saved_document(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -23,14 +27,31 @@ def saved_document(checkpoint: Checkpoint) -> dict[str, Any]:
 
 def checkpoint_document(checkpoint: Checkpoint) -> dict[str, Any]:
     """A checkpoint with its payload, byte for byte."""
-    encoding, payload = _encoded(checkpoint.payload)
+    content = Content(checkpoint.payload, checkpoint.header)
+    return _document(checkpoint, checkpoint.schema_version, content)
+
+
+def restored_document(restoration: Restoration) -> dict[str, Any]:
+    """A checkpoint as it is read today, and how it came to be read so."""
+    restored = restoration.restored
     return {
-        **saved_document(checkpoint),
-        "schema_version": checkpoint.schema_version,
-        "header": checkpoint.header,
-        "closes": checkpoint.closes,
-        "payload": payload,
-        "payload_encoding": encoding,
+        **_document(restored.checkpoint, restored.schema_version, restored.content),
+        "restored": restoration.report,
+    }
+
+
+def fork_document(forked: Forked) -> dict[str, Any]:
+    """The run that was opened, where it begins, and where that came from."""
+    fork = forked.fork
+    return {
+        "run": run_document(forked.run),
+        "checkpoint": saved_document(forked.checkpoint),
+        "forked_from": {
+            "run": fork.source_id,
+            "number": fork.number,
+            "reason": fork.reason,
+        },
+        "restored": forked.restoration.report,
     }
 
 
@@ -51,6 +72,20 @@ def effect_document(effect: Effect) -> dict[str, Any]:
         "external_id": effect.external_id,
         "created_at": effect.created_at,
         "ended_at": effect.ended_at,
+    }
+
+
+def _document(
+    checkpoint: Checkpoint, schema_version: int, content: Content
+) -> dict[str, Any]:
+    encoding, payload = _encoded(content.payload)
+    return {
+        **saved_document(checkpoint),
+        "schema_version": schema_version,
+        "header": content.header,
+        "closes": checkpoint.closes,
+        "payload": payload,
+        "payload_encoding": encoding,
     }
 
 

@@ -1,6 +1,8 @@
 """Every change to checkpoints and tools: one verb each, whichever door it came through."""
 
-from checkpoints.services.checkpoints import read_checkpoint, save_checkpoint
+from checkpoints.services.checkpoints import save_checkpoint
+from checkpoints.services.forks import fork_run
+from checkpoints.services.restores import read_checkpoint, restore_checkpoint
 from checkpoints.services.tools import (
     change_tool,
     disable_tool,
@@ -11,8 +13,10 @@ from checkpoints.services.tools import (
 __all__ = [
     "change_tool",
     "disable_tool",
+    "fork_run",
     "read_checkpoint",
     "register_tool",
     "register_unreviewed",
+    "restore_checkpoint",
     "save_checkpoint",
 ]

@@ -13,7 +13,8 @@ from typing import Any
 
 from examples.invoice.actions import Action
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""1 had the documents' digests under `digests`; Keyturn hands such checkpoints out as 2."""
 
 
 class Step(StrEnum):
@@ -70,7 +71,7 @@ class Progress:
             "invoice_id": self.invoice_id,
             "step": self.step,
             "order_id": self.order_id,
-            "digests": dict(self.digests),
+            "documents": {name: {"sha256": one} for name, one in self.digests.items()},
             "duplicate_of": self.duplicate_of,
             "validation_status": self.validation_status,
             "action": self.action.fields() if self.action else None,
@@ -101,9 +102,11 @@ def restore(payload: str, *, schema_version: int) -> Progress:
         )
     try:
         values = json.loads(payload)
+        documents = values.pop("documents")
+        values["digests"] = {name: one["sha256"] for name, one in documents.items()}
         values["step"] = Step(values["step"])
         values["action"] = Action(**values["action"]) if values["action"] else None
         values["outcome"] = Outcome(**values["outcome"]) if values["outcome"] else None
         return Progress(**values)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise CheckpointUnreadable(f"the payload is damaged: {error}") from error

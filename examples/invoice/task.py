@@ -71,7 +71,8 @@ class Task:
             self.claim()
         if self.run()["head"] is None:
             return Progress(invoice_id=invoice_id)
-        head = self.api.get(f"runs/{self.run_id}/checkpoints/head")
+        path = f"runs/{self.run_id}/checkpoints/head/restore"
+        head = self.api.post(path, {}, key=f"{self.run_id}/restore").body
         return restore(head["payload"], schema_version=head["schema_version"])
 
     def save(self, progress: Progress) -> None:

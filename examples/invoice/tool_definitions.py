@@ -187,7 +187,7 @@ WORKFLOW: dict[str, Any] = {
         "awaiting_approval": ["done"],
         "done": [],
     },
-    "schema_versions": [1],
+    "schema_versions": [2],
     "fields": {
         "instruction": _field({"type": "string", "maxLength": 500}, "user"),
         "po_matched": _field({"type": "boolean"}, "tool"),

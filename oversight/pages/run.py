@@ -58,7 +58,7 @@ def run_view(viewer: Viewer, run_id: UUID) -> RunView:
             )
             for one in requests
         ),
-        story=read_story(run, requests, slug),
+        story=read_story(viewer, run, requests),
     )
 
 

@@ -1,4 +1,4 @@
-"""The story of a run: every row that it left, oldest first, in six statements."""
+"""The story of a run: every row that it left, oldest first, in nine statements."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -8,7 +8,9 @@ from uuid import UUID
 from django.db.models import FETCH_RAISE, Model, QuerySet
 
 from approvals.models import Decision, Request, Revision, VerificationReport
+from approvals.pages.viewer import Viewer
 from checkpoints.models import Attempt, Checkpoint, Effect
+from oversight.pages.recovery import recovery_steps
 from oversight.pages.steps import (
     checkpoint_step,
     decision_step,
@@ -24,9 +26,10 @@ MOST: Final = 300  # newest rows of each kind
 
 
 def read_story(
-    run: Run, requests: Sequence[Request], slug: str
+    viewer: Viewer, run: Run, requests: Sequence[Request]
 ) -> tuple[StoryStep, ...]:
     """All of the run, and of its requests those that the reader sees."""
+    slug = viewer.slug
     seen = {one.id: one for one in requests}
     of = {"request_id__in": list(seen)}
     decisions = Decision.objects.filter(**of).select_related("member__user", "revision")
@@ -46,6 +49,7 @@ def read_story(
             for one in _newest(VerificationReport.objects.filter(**of))
         ),
         _effects(run),
+        recovery_steps(viewer, run),
     )
     return tuple(sorted(steps, key=lambda step: step.at))
 

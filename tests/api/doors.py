@@ -43,6 +43,7 @@ class Door:
     nullable: tuple[str, ...] = ()
     query: tuple[str, ...] = ()
     optional_body: bool = False
+    repeatable: bool = False  # done once however often, and no answer is kept
 
     @property
     def name(self) -> str:
@@ -363,6 +364,27 @@ DOORS: Final = (
         method="get",
         route=f"{RUN}/checkpoints/<positive:number>",
         place="runs/{run}/checkpoints/1",
+    ),
+    Door(
+        method="post",
+        route=f"{RUN}/checkpoints/head/restore",
+        place="runs/{run}/checkpoints/head/restore",
+        optional_body=True,
+        repeatable=True,
+    ),
+    Door(
+        method="post",
+        route=f"{RUN}/checkpoints/<positive:number>/restore",
+        place="runs/{run}/checkpoints/1/restore",
+        optional_body=True,
+        repeatable=True,
+    ),
+    Door(
+        method="post",
+        route=f"{RUN}/checkpoints/<positive:number>/fork",
+        place="runs/{run}/checkpoints/1/fork",
+        body=lambda _: {"reason": "another way", "lease_seconds": 60},
+        optional_body=True,
     ),
     Door(
         method="post",

@@ -10,6 +10,8 @@ import pytest
 from django.db import connection
 
 from checkpoints.services.tools import change_tool
+from kernel.scope import tenant_transaction
+from tenants.models import IdempotencyRecord
 from tests.api import Api
 from tests.api.doors import WRITING, Door
 from tests.api.traces import trace
@@ -19,7 +21,9 @@ from tests.approvals.superuser import superuser
 from tests.examples.waiting import wait_until
 from tests.factories import fresh_agent, fresh_key
 
-WRITES = pytest.mark.parametrize("door", WRITING, ids=lambda door: door.name)
+KEPT = [door for door in WRITING if not door.repeatable]
+WRITES = pytest.mark.parametrize("door", KEPT, ids=lambda door: door.name)
+REPEATABLE = [door for door in WRITING if door.repeatable]
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +63,21 @@ def test_the_same_again_is_answered_alike_and_done_once(
     spaced = door.call(world, **{**sent, "raw": raw + b" "})
     assert code(spaced) == (422, "idempotency_mismatch")
     assert trace(world.house.id) == before
+
+
+@pytest.mark.parametrize("door", REPEATABLE, ids=lambda door: door.name)
+def test_what_may_be_repeated_is_done_once_and_its_answer_not_kept(
+    door: Door, world: World
+) -> None:
+    first = door.call(world, headers=key("again"))
+    assert first.status_code == 200, first.content
+    before = trace(world.house.id)
+    again = door.call(world, headers=key("again"))
+    assert (again.status_code, again.content) == (200, first.content)
+    assert "Idempotent-Replay" not in again
+    assert trace(world.house.id) == before
+    with tenant_transaction(world.house.id):
+        assert not IdempotencyRecord.objects.filter(key="again").exists()
 
 
 def test_a_key_stands_for_one_address(world: World) -> None:

@@ -91,6 +91,24 @@ def test_a_malformed_checkpoint_is_refused_at_its_place(
     assert answer.json()["pointer"] == pointer
 
 
+ASK = {"tool": "pay", "arguments": {}}
+
+
+def test_bytes_up_to_the_limit_come_back_as_they_were(api: Api, run: Run) -> None:
+    """As base64, since no UTF-8 holds them; one byte more is refused."""
+    path = f"runs/{run.id}/checkpoints"
+    most = 8 * 1024 * 1024
+    payload = (bytes(range(256)) * (most // 256))[::-1]
+    encoded = base64.b64encode(payload).decode()
+    said(api.post(path, body(payload=encoded, payload_encoding="base64"), fence=1), 201)
+    head = said(api.get(f"{path}/head"))
+    assert hash(head["payload"]) == hash(encoded)
+    more = base64.b64encode(payload + b"x").decode()
+    large = api.post(path, body(1, payload=more, payload_encoding="base64"), fence=1)
+    assert code(large) == (413, "payload_too_large")
+    assert large.json()["pointer"] == "/payload"
+
+
 def test_a_large_payload_fits_and_a_larger_one_does_not(api: Api, run: Run) -> None:
     path = f"runs/{run.id}/checkpoints"
     most = 8 * 1024 * 1024
@@ -98,6 +116,11 @@ def test_a_large_payload_fits_and_a_larger_one_does_not(api: Api, run: Run) -> N
     assert len(said(api.get(f"{path}/head"))["payload"]) == most
     large = api.post(path, body(1, payload="x" * (most + 1)), fence=1)
     assert code(large) == (413, "payload_too_large")
+    assert large.json()["pointer"] == "/payload"
+    pause = {"checkpoint": body(1, payload="x" * (most + 1)), "requests": [ASK]}
+    paused = api.post(f"runs/{run.id}/pause", pause, fence=1)
+    assert code(paused) == (413, "payload_too_large")
+    assert paused.json()["pointer"] == "/checkpoint/payload"
     huge = api.post(path, body(1, payload="x" * most * 2), fence=1)
     assert code(huge) == (413, "body_too_large")
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from checkpoints.checkpoint import (
-    MAX_PAYLOAD,
     Position,
     add_checkpoint,
     close_step,
@@ -16,6 +15,7 @@ from checkpoints.checkpoint import (
 )
 from checkpoints.models import Checkpoint
 from checkpoints.services import read_checkpoint, save_checkpoint
+from checkpoints.upgrades import MAX_PAYLOAD
 from kernel.ids import new_id
 from kernel.scope import tenant_transaction
 from sessions.models import Run, Session

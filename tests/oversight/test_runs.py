@@ -5,15 +5,22 @@ from typing import Any
 import pytest
 
 from approvals.models import Decision, Request
+from approvals.pages.addresses import short_name
 from approvals.services.queues import create_queue
+from checkpoints.models import Checkpoint
+from checkpoints.services import fork_run, restore_checkpoint
+from kernel.scope import tenant_transaction
 from oversight.presentation.run import RunView
 from sessions.contract import Claim
+from sessions.models import Run
 from sessions.services.runs import complete_run, record_transition
 from tenants.models import Role
 from tests.approvals.stage import Stage, fresh_stage
 from tests.approvals.test_resume import work_all
 from tests.approvals.views.browsing import reader
+from tests.checkpoints.tampering import tamper
 from tests.factories import Somebody, fresh_member
+from tests.refusals import refused
 
 V = Decision.Verdict
 
@@ -156,3 +163,50 @@ def test_htmx_gets_the_part_that_it_asked_for(stage: Stage, target: str) -> None
     text = reader(stage).get(path, headers=headers).content.decode()
     assert "<!doctype" not in text
     assert f'id="{target}"' in text
+
+
+def test_a_restore_and_a_fork_are_told_from_both_ends(stage: Stage) -> None:
+    request = stage.ask()
+    who = stage.house.robot.principal
+    restore_checkpoint(who=who, run_id=request.run_id)
+    forked = fork_run(who=who, run_id=request.run_id, number=1, reason="Once more.")
+    alice = stage.house.alice
+    here = {one.heading: one for one in story(stage, request, alice).story}
+    there = {one.heading: one for one in run_story(stage, forked.run, alice).story}
+
+    assert here["Checkpoint 1 restored"].sentence == "Its digest fits."
+    into = here[f"Forked into {short_name('RUN', forked.run.id)}, from checkpoint 1"]
+    begun = there[f"Forked from {short_name('RUN', request.run_id)}, checkpoint 1"]
+    assert (into.said, into.said_by_agent) == ("Once more.", True)
+    assert into.links[0].href.endswith(f"runs/{forked.run.id}")
+    assert begun.links[0].href.endswith(f"runs/{request.run_id}")
+    assert "no approval" in begun.sentence
+
+
+def test_a_fork_that_one_may_not_see_is_not_named(stage: Stage) -> None:
+    request = stage.ask()
+    who = stage.house.robot.principal
+    forked = fork_run(who=who, run_id=request.run_id, number=1).run
+    view = story(stage, request)
+    assert str(forked.id) not in repr(view)
+    headings = [step.heading for step in view.story]
+    assert "Forked into another run, from checkpoint 1" in headings
+
+
+def test_a_failed_restore_is_told_with_what_to_do(stage: Stage) -> None:
+    request = stage.ask()
+    change = "payload = 'forged'"
+    with tenant_transaction(stage.tenant_id):
+        row = Checkpoint.objects.get(run_id=request.run_id)
+    tamper("checkpoints_checkpoint", change, row.id)
+    with refused("checkpoint_corrupted"):
+        restore_checkpoint(who=stage.house.robot.principal, run_id=request.run_id)
+    steps = {step.heading: step for step in story(stage, request).story}
+    failed = steps["Checkpoint 1 could not be restored"]
+    assert "Compare the row with a backup" in failed.sentence
+    assert failed.tone == "bad"
+
+
+def run_story(stage: Stage, run: Run, somebody: Somebody) -> RunView:
+    view: RunView = reader(stage, somebody).get(f"runs/{run.id}").context["run"]
+    return view

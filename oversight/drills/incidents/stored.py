@@ -8,7 +8,8 @@ from typing import Any, Final
 from approvals.models import Request, Revision, VerificationReport
 from checkpoints.checkpoint import Position, seal
 from checkpoints.models import Checkpoint
-from checkpoints.services.checkpoints import read_checkpoint, save_checkpoint
+from checkpoints.services.checkpoints import save_checkpoint
+from checkpoints.services.restores import read_checkpoint
 from kernel.canonical import canonical_bytes
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction

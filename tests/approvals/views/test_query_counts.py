@@ -8,6 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from approvals.models import Decision
+from checkpoints.services import fork_run
 from tests.approvals.stage import ARGUMENTS, Stage
 from tests.approvals.views.browsing import reader
 
@@ -57,6 +58,7 @@ def test_a_case_and_its_run(stage: Stage) -> None:
             stage.answer(request, by, verdict=V.EDIT, arguments=arguments, reason="x")
             stage.answer(request, stage.reviewer(other), reason="Fine.")
         stage.ask()
+        fork_run(who=stage.house.robot.principal, run_id=request.run_id, number=1)
 
     grow()
     unchanged(stage, f"queue/{request.id}", grow)
