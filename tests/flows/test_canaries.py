@@ -75,7 +75,7 @@ def dump() -> str:
     return done.stdout.decode(errors="replace")
 
 
-def plant(stage: Stage, api: Api, secret: str) -> Request:
+def plant(stage: Stage, api: Api, secret: str) -> tuple[Request, str]:
     """Say it wherever something can be said; where it is refused, see that it is."""
     session = said(api.post("sessions", {"subject": "c-7", "title": f"Use {secret}"}))
     run = said(api.post(f"sessions/{session['id']}/runs", {}))
@@ -96,7 +96,7 @@ def plant(stage: Stage, api: Api, secret: str) -> Request:
     failed = said(api.post(f"sessions/{session['id']}/runs", {}))
     reason = {"reason": f"It said {secret}"}
     said(api.post(f"runs/{failed['id']}/fail", reason, fence=failed["fence"]))
-    return request
+    return request, run["id"]
 
 
 def chat(secret: str) -> list[Any]:
@@ -176,13 +176,22 @@ def pages(stage: Stage, requests: list[Request]) -> str:
     return "".join(answer.content.decode() for answer in answers)
 
 
+def contexts(api: Api, runs: list[str]) -> str:
+    """What a model would be given to read, whoever asks for it."""
+    return "".join(
+        json.dumps(said(api.get(f"runs/{run}/context", max_tokens=8_000)))
+        for run in runs
+    )
+
+
 def test_sixteen_kinds_on_every_door_are_nowhere_in_plain_text(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
     stage = fresh_stage()
     api = Api.of(stage.house.robot)
-    requests = [plant(stage, api, secret) for secret in CANARIES.values()]
+    planted = [plant(stage, api, secret) for secret in CANARIES.values()]
+    requests, runs = [one for one, _ in planted], [run for _, run in planted]
     export = tmp_path / "audit.ndjson"
     call_command("export_audit", tenant=str(stage.tenant_id), out=str(export))
     printed = capfd.readouterr()
@@ -190,6 +199,7 @@ def test_sixteen_kinds_on_every_door_are_nowhere_in_plain_text(
         "database": dump(),
         "logs": caplog.text + printed.out + printed.err,
         "pages": pages(stage, requests),
+        "contexts": contexts(api, runs),
         "export": export.read_text(),
     }
     leaks = [
