@@ -5,6 +5,7 @@ from django.urls import path
 from approvals.api import views as api
 from approvals.api.contexts import ContextView, SummariesView
 from approvals.stream import stream
+from approvals.views.context import show_context
 from approvals.views.decide import decide_page
 from approvals.views.desk import case, home, queue
 from approvals.views.edit import edit_page
@@ -37,6 +38,7 @@ urlpatterns = [
     path(f"{PAGES}/queue/<uuid:id>", case, name="case"),
     path(f"{PAGES}/requests/<uuid:id>/decide", decide_page, name="decide"),
     path(f"{PAGES}/requests/<uuid:id>/edit", edit_page, name="edit"),
+    path(f"{PAGES}/requests/<uuid:id>/context", show_context, name="context"),
     path(f"{PAGES}/requests/<uuid:id>/revoke", revoke_page, name="revoke"),
     path(f"{PAGES}/requests/<uuid:id>/resolve", resolve_page, name="resolve"),
     path(f"{PAGES}/stream", stream, name="stream"),

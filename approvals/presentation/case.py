@@ -226,6 +226,7 @@ class CaseView:
     timeline: tuple[TimelineEntry, ...] = ()
     decisions: tuple[DecisionRow, ...] = ()
     explanation: str = ""
+    context_href: str = ""
     desk: Desk | None = None
     progress: Progress | None = None
     notice: Notice | None = None

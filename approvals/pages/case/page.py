@@ -82,6 +82,7 @@ def case_view(
         timeline=_timeline(record),
         decisions=decision_rows(record.decisions),
         explanation=request.explanation,
+        context_href=address("context", record.slug, request.id),
         desk=desk_of(record, selection, _recap(record, exact), form),
         progress=progress_of(record),
         notice=notice or news_of(record),

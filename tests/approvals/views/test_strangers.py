@@ -39,6 +39,7 @@ PAGES = {
         form={"verdict": "approve", "digest": DIGEST},
     ),
     "edit": Address(of="request", methods=("GET", "POST")),
+    "context": Address(of="request"),
     "revoke": Address(of="request", methods=("POST",), form={"reason": "No."}),
     "resolve": Address(
         of="request",

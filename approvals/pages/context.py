@@ -1,0 +1,99 @@
+"""The same context that the agent reads, for those who review its request."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from django.db.models import FETCH_RAISE
+
+from approvals.context import Assembled, Wanted, assemble
+from approvals.context.build import CONTEXT_TOO_SMALL
+from approvals.models import Request
+from approvals.pages.addresses import address, short_name
+from approvals.pages.viewer import Viewer
+from approvals.presentation.context import ContextPage, DroppedRow, PieceRow, Seen
+from approvals.problems import NOT_FOUND
+from kernel.clock import database_now
+from kernel.problems import Problem
+
+
+def context_page(viewer: Viewer, request_id: UUID) -> ContextPage:
+    """Raises `not_found` for a request that the viewer may not see, before all else."""
+    request = _visible(viewer, request_id)
+    page = ContextPage(
+        label=short_name("REQ", request.id),
+        title=request.title,
+        case_href=address("case", viewer.slug, request.id),
+        now=database_now(),
+        max_tokens=_wanted(request).max_tokens,
+    )
+    try:
+        found = assemble(lambda: request.run, _wanted(request))
+    except Problem as problem:
+        if problem.code != CONTEXT_TOO_SMALL.code:
+            raise
+        return replace(page, needs=int(problem.extra["needs"]))
+    return replace(
+        page,
+        tokens=found.built.tokens,
+        digest=found.digest.hex(),
+        pieces=_pieces(found),
+        dropped=_dropped(found),
+        seen=_seen(request, found),
+    )
+
+
+def _visible(viewer: Viewer, request_id: UUID) -> Request:
+    rows = Request.objects.filter(id=request_id, queue_id__in=viewer.sees)
+    rows = rows.select_related("context", "run__session", "run__workflow", "run__agent")
+    found = rows.fetch_mode(FETCH_RAISE).first()
+    if found is None:
+        raise NOT_FOUND("No such request.")
+    return found
+
+
+def _wanted(request: Request) -> Wanted:
+    """As the agent had it, if it said so."""
+    if request.context is None:
+        return Wanted()
+    return Wanted(max_tokens=request.context.max_tokens, shape=request.context.shape)
+
+
+def _seen(request: Request, now: Assembled) -> Seen | None:
+    """What it recorded; and whether the same is built from the rows of now."""
+    recorded = request.context
+    if recorded is None:
+        return None
+    return Seen(
+        digest=bytes(recorded.digest).hex(),
+        shape=recorded.shape,
+        tokens=recorded.tokens,
+        at=recorded.created_at,
+        unchanged=now.digest == bytes(recorded.digest),
+    )
+
+
+def _pieces(found: Assembled) -> tuple[PieceRow, ...]:
+    return tuple(
+        PieceRow(
+            key=one.piece.key,
+            kind=one.piece.kind,
+            provenance=one.piece.provenance,
+            trust=one.piece.trust.value,
+            text=one.piece.text,
+            why=one.piece.why,
+            tokens=one.tokens,
+            flags=one.piece.flags,
+        )
+        for one in found.built.included
+    )
+
+
+def _dropped(found: Assembled) -> tuple[DroppedRow, ...]:
+    return tuple(
+        DroppedRow(
+            name=f"{one.key} to {one.last}" if one.last else one.key,
+            kind=one.kind,
+            why=one.why,
+        )
+        for one in found.built.dropped
+    )
