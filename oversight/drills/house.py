@@ -132,7 +132,12 @@ class House:
         return self.alice.member.id
 
     def tool(
-        self, definition: dict[str, Any], *, mode: str = "managed", name: str = "act"
+        self,
+        definition: dict[str, Any],
+        *,
+        mode: str = "managed",
+        name: str = "act",
+        risk: str = "high",
     ) -> Tool:
         """Register a tool that acts on the outside world."""
         return register_tool(
@@ -140,7 +145,7 @@ class House:
             by=self.by,
             name=name,
             mode=mode,
-            risk="high",
+            risk=risk,
             definition={"title": "Pay {amount} to {payee}", **definition},
         )
 

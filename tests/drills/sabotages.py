@@ -17,13 +17,14 @@ from typing import Any, Final
 from uuid import UUID
 
 import pytest
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connections
 from django.db.models import Q
 
 from approvals import tasks
 from approvals.checks import authority, identity, verdict
 from approvals.envelope import Envelope
 from approvals.models import Grant, Request
+from approvals.pages import index
 from approvals.resume import delivering, job, recover, send, sweep
 from approvals.services import asking, case, consume, ending, granting, redeem, revoke
 from checkpoints import checkpoint, checks, effects, tools
@@ -191,6 +192,13 @@ def every_request_is_new(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(verbs, "keep_once", rendered)
 
 
+@sabotages("approval-fatigue", found="the first of them is; found low", own=True)
+def first_come_first_served(patch: pytest.MonkeyPatch) -> None:
+    by_risk = "ORDER BY array_position(%(risks)s, r.risk::text), r.due_at NULLS LAST,"
+    assert by_risk in index.OPEN
+    patch.setattr(index, "OPEN", index.OPEN.replace(by_risk, "ORDER BY"))
+
+
 @sabotages("session-isolation", found="GET /api/v1/sessions/.* is not found", own=True)
 def sessions_are_everybodys(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(queries, "sessions_of", lambda who: Session.objects.all())
@@ -258,6 +266,13 @@ def a_lost_database_is_our_fault(patch: pytest.MonkeyPatch) -> None:
     kinds = exceptions._KINDS
     patch.delitem(kinds, OperationalError)
     patch.delitem(kinds, InterfaceError)
+
+
+@sabotages("postgres-restarted", found="and after it; found", own=True)
+def nobody_looks_at_a_pooled_connection(patch: pytest.MonkeyPatch) -> None:
+    pool = connections["default"].pool  # type: ignore[attr-defined]
+    if pool is not None:  # children of a worker have none
+        patch.setattr(pool, "_check", None)
 
 
 @sabotages("restored-backup", found="and waits; found", own=True)

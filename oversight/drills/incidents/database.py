@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from secrets import token_hex
+from typing import Final
 
 import httpx
 
@@ -16,6 +17,8 @@ from oversight.drills.incidents.workers import SLACK, SWEEP
 from oversight.drills.scene import Scene
 from sessions.models import Run
 from tenants.checks import Operator
+
+MANY: Final = 8  # requests at once: as many as a pool has connections
 
 WAITING = """SELECT count(*) FROM pg_stat_activity
   WHERE wait_event_type = 'Lock' AND wait_event = 'advisory' AND usename = 'keyturn_app'
@@ -91,6 +94,32 @@ def _post(door: Door, request: Request, digest: str, key: str) -> httpx.Response
 def _is_ready(scene: Scene) -> bool:
     url = f"{scene.ground.url}/health/ready"
     return httpx.get(url, trust_env=False, timeout=10).is_success
+
+
+@incident(
+    "postgres-restarted",
+    "PostgreSQL restarts while nobody asks: no request meets a connection that ended",
+    harms=True,
+)
+def postgres_restarted(scene: Scene) -> None:
+    house, tool = scene.house(), scene.tool()
+    house.tool(tool.definition())
+    agent = Door.of_agent(scene.ground.url, house.key.text)
+    with ThreadPoolExecutor(MANY) as pool:  # so that several connections are open
+        before = set(pool.map(lambda _: _asked(agent), range(4 * MANY)))
+    scene.equal("all is well before", before, {200})
+    with scene.harm.database_down():
+        pass
+    after = [_asked(agent) for _ in range(2 * MANY)]
+    scene.equal("and after it", set(after), {200})
+    request = house.approved()
+    scene.must_happen(house, request)
+    scene.until_done(house, request, within=SWEEP + SLACK)
+    scene.note("requests after it", len(after))
+
+
+def _asked(agent: Door) -> int:
+    return agent.get("/api/v1/sessions").status_code
 
 
 @incident(

@@ -26,6 +26,7 @@ from oversight.drills.scene import Scene
 V = Decision.Verdict
 THREADS: Final = 8
 QUESTIONS: Final = 25
+TRIVIAL: Final = 50
 APPROVALS: Final = "/api/v1/approvals"
 
 
@@ -163,3 +164,29 @@ def _refusal(act: Callable[[], object]) -> str:
     except Problem as problem:
         return problem.code
     return "accepted"
+
+
+@incident(
+    "approval-fatigue",
+    "Fifty trivial questions around a critical one: people see the critical one first",
+)
+def approval_fatigue(scene: Scene) -> None:
+    house = scene.house()
+    house.tool({}, mode="agent", name="note", risk="low")
+    house.tool({}, mode="agent", name="act", risk="critical")
+    trivial = [house.ask(tool="note") for _ in range(TRIVIAL // 2)]
+    critical = house.ask(tool="act")
+    trivial += [house.ask(tool="note") for _ in range(TRIVIAL // 2)]
+    door = Door.of_member(scene.ground.url, house, house.bob)
+    page = door.get(f"/t/{house.tenant.slug}/queue")
+    scene.equal("the queue is shown", page.status_code, 200)
+    first = min((critical, *trivial), key=lambda one: _place(page.text, one))
+    scene.equal("the first of them is", first.risk, "critical")
+    scene.note("questions", f"{TRIVIAL} of low risk, 1 critical")
+    scene.note_run(house, critical.run_id)
+
+
+def _place(page: str, request: Request) -> int:
+    """Where a page names it first; behind everything if it does not."""
+    found = page.find(str(request.id))
+    return len(page) if found < 0 else found
