@@ -2,10 +2,29 @@
 
 from django.urls import path
 
-from oversight import views
+from oversight import views, workflows
 
 urlpatterns = [
     path("t/<slug:slug>/runs", views.runs, name="runs"),
     path("t/<slug:slug>/runs/<uuid:id>", views.run, name="run"),
+    path("t/<slug:slug>/runs/<uuid:id>/state", workflows.state, name="run_state"),
+    path("t/<slug:slug>/workflows", workflows.workflows, name="workflows"),
+    path("t/<slug:slug>/new-workflow", workflows.edit, name="workflow_new"),
+    path("t/<slug:slug>/workflows/<slug:kind>", workflows.workflow, name="workflow"),
+    path(
+        "t/<slug:slug>/workflows/<slug:kind>/edit",
+        workflows.edit,
+        name="workflow_edit",
+    ),
+    path(
+        "t/<slug:slug>/workflows/<slug:kind>/draft",
+        workflows.draft,
+        name="workflow_draft",
+    ),
+    path(
+        "t/<slug:slug>/workflows/<slug:kind>/export",
+        workflows.export,
+        name="workflow_export",
+    ),
     path("t/<slug:slug>/drills", views.drills, name="drills"),
 ]

@@ -4,7 +4,7 @@ Whatever a definition leaves out is permitted; but once it names its fields or i
 stages, those are all there are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,13 +29,33 @@ PROVENANCE_NOT_ALLOWED: Final = declare(
     "provenance_not_allowed", status=422, title="This source may not write this fact"
 )
 
+UNPROVEN: Final = declare(
+    "provenance_unproven", status=422, title="What vouches for the fact is missing"
+)
+FACT_MISSING: Final = declare(
+    "fact_missing", status=409, title="A fact that this stage needs is not there"
+)
+FACT_STALE: Final = declare(
+    "fact_stale", status=409, title="A fact that this stage needs is too old"
+)
+
+KIND: Final = "[-a-zA-Z0-9_]{1,63}"
+"""What a kind of work can be called."""
 FACT_NAME: Final = "^[a-z][a-z0-9_]{0,63}$"
 STAGE_NAME: Final = "^[a-z][a-z0-9_-]{0,63}$"
 _STAGE: Final = {"type": "string", "pattern": STAGE_NAME}
+_TEXT: Final = {"type": "string", "maxLength": 500}
+LIFETIMES: Final = ("run", "session", "record")
+VISIBILITIES: Final = ("everyone", "people", "overseers")
+OWNED: Final = ("session", "records", "retention", "recovery", "approvals")
+_VERSION: Final = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
 _DEFINITION: Final[Mapping[str, Any]] = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
+        "title": _TEXT,
+        "second_admin": {"type": "boolean"},
+        "description": {"type": "string", "maxLength": 4_000},
         "fields": {
             "type": "object",
             "propertyNames": {"pattern": FACT_NAME},
@@ -51,6 +71,10 @@ _DEFINITION: Final[Mapping[str, Any]] = {
                         "uniqueItems": True,
                     },
                     "authority": {"type": "boolean"},
+                    "description": _TEXT,
+                    "lifetime": {"enum": list(LIFETIMES)},
+                    "visibility": {"enum": list(VISIBILITIES)},
+                    "system_of_record": _TEXT,
                     "max_age": {"type": "integer", "minimum": 1},
                 },
             },
@@ -62,9 +86,38 @@ _DEFINITION: Final[Mapping[str, Any]] = {
             "additionalProperties": {"type": "array", "items": _STAGE},
         },
         "initial": _STAGE,
+        "required": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "array",
+                "items": {"type": "string", "pattern": FACT_NAME},
+                "uniqueItems": True,
+            },
+        },
+        "retention": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "days": {"type": "integer", "minimum": 1, "maximum": 36_500}
+            },
+        },
+        "upgrades": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["from", "to"],
+                "properties": {"from": _VERSION, "to": _VERSION, "description": _TEXT},
+            },
+        },
+        "owners": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": dict.fromkeys(OWNED, _TEXT),
+        },
         "schema_versions": {
             "type": "array",
-            "items": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
+            "items": _VERSION,
             "minItems": 1,
             "uniqueItems": True,
         },
@@ -123,6 +176,30 @@ class Contract:
         if to not in stages or to not in following:
             raise STAGE_NOT_ALLOWED(f"From {current!r} no way leads to it.", "/stage")
 
+    def required(self, stage: str) -> Sequence[str]:
+        """The facts without which the stage is not entered."""
+        names: Sequence[str] = self.definition.get("required", {}).get(stage, ())
+        return names
+
+    def check_required(self, stage: str, ages: Mapping[str, float]) -> None:
+        """Raises `fact_missing` or `fact_stale` (409) for what the stage needs.
+
+        `ages` are those of the facts that the run states, in seconds.
+        """
+        for name in self.required(stage):
+            if name not in ages:
+                raise FACT_MISSING(f"{stage} needs {name}.", "/stage", fact=name)
+            most = self.max_age(name)
+            if most is not None and ages[name] > most:
+                raise FACT_STALE(
+                    f"{name} was observed {ages[name]:,.0f} seconds ago;"
+                    f" {most:,} are allowed.",
+                    "/stage",
+                    fact=name,
+                    age_seconds=round(ages[name], 3),
+                    max_age=most,
+                )
+
     def check_fact(self, name: str, claim: Claim) -> None:
         """Raises 422 unless the field exists, takes this source and fits this value."""
         pointer = f"/facts/{name}"
@@ -152,6 +229,8 @@ def check_definition(definition: Any) -> None:
             detail = "A model's inference never stands as authority."
             raise WORKFLOW_INVALID(detail, f"/fields/{name}/provenance")
     _check_stages(definition)
+    _check_required(definition)
+    _check_upgrades(definition)
 
 
 def _check_stages(definition: Mapping[str, Any]) -> None:
@@ -162,6 +241,42 @@ def _check_stages(definition: Mapping[str, Any]) -> None:
                 raise WORKFLOW_INVALID(None, f"/stages/{stage}/{place}")
     if "initial" in definition and definition["initial"] not in stages:
         raise WORKFLOW_INVALID("Not one of the stages.", "/initial")
+
+
+def _check_required(definition: Mapping[str, Any]) -> None:
+    fields, stages = definition.get("fields"), definition.get("stages", {})
+    for stage, names in definition.get("required", {}).items():
+        if stage not in stages:
+            raise WORKFLOW_INVALID("Not one of the stages.", f"/required/{stage}")
+        for place, name in enumerate(names):
+            if fields is not None and name not in fields:
+                raise WORKFLOW_INVALID(
+                    "Not one of the fields.", f"/required/{stage}/{place}"
+                )
+
+
+def _check_upgrades(definition: Mapping[str, Any]) -> None:
+    versions = definition.get("schema_versions", [])
+    for place, step in enumerate(definition.get("upgrades", [])):
+        if step["to"] <= step["from"] or step["to"] not in versions:
+            detail = "A step leads upwards, to a schema version that is listed."
+            raise WORKFLOW_INVALID(detail, f"/upgrades/{place}/to")
+
+
+def check_proof(name: str, claim: Claim) -> None:
+    """What an agent has to show for a fact that it did not just infer.
+
+    Raises `provenance_unproven` (422) for a `user`, `system` or `tool` fact without a
+    reference, and for a `tool` fact without the digest of the evidence.
+    """
+    if claim.provenance == Provenance.MODEL:
+        return
+    if not claim.reference.strip():
+        detail = f"Say what of the {claim.provenance} proves it."
+        raise UNPROVEN(detail, f"/facts/{name}/reference")
+    if claim.provenance == Provenance.TOOL and not claim.evidence_digest.strip():
+        detail = "Digest the tool's answer, so that it can be found again."
+        raise UNPROVEN(detail, f"/facts/{name}/evidence_digest")
 
 
 def _check_provenance(

@@ -13,6 +13,7 @@ from kernel.problems import declare
 from kernel.update import update_exactly_one
 from sessions.contract import Claim, Contract
 from sessions.models import Fact, Run, Transition
+from sessions.queries import facts_of
 from sessions.redaction import redacted, redacted_text
 from sessions.runs import add_transition, require_live
 from tenants.verbs import Verb
@@ -91,6 +92,9 @@ def _check(run: Run, claims: Mapping[str, Claim], stage: str | None) -> None:
         contract.check_stage(run.stage, stage)
     for name, claim in claims.items():
         contract.check_fact(name, claim)
+    if stage is not None and stage != run.stage and contract.required(stage):
+        ages = {name: fact.age.total_seconds() for name, fact in facts_of(run).items()}
+        contract.check_required(stage, {**ages, **dict.fromkeys(claims, 0.0)})
 
 
 def _standing(run: Run, claims: Mapping[str, Claim]) -> dict[str, Any]:

@@ -16,7 +16,16 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from kernel.clock import ClockTimestamp
 from kernel.problems import NOT_FOUND
-from sessions.models import Branch, Fact, Item, Run, Session, Transition, Workflow
+from sessions.models import (
+    Branch,
+    Fact,
+    Item,
+    Run,
+    Session,
+    Transition,
+    Workflow,
+    WorkflowDraft,
+)
 from sessions.vault import open_items
 from tenants.models import TenantModel
 from tenants.principal import Principal
@@ -169,6 +178,12 @@ def current_workflow(tenant_id: UUID, kind: str) -> Workflow | None:
     """The newest version of a kind of work, if it was ever defined."""
     versions = Workflow.objects.filter(tenant_id=tenant_id, kind=kind)
     return versions.order_by("-version").first()
+
+
+def open_draft(kind: str) -> WorkflowDraft | None:
+    """What is being written of a kind's next version, if anything is."""
+    drafts = WorkflowDraft.objects.filter(kind=kind)
+    return drafts.filter(state__in=["draft", "validated"]).first()
 
 
 def _fact_now(fact: Fact, age: timedelta) -> FactNow:

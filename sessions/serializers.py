@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from rest_framework import serializers
 
-from sessions.contract import FACT_NAME, Claim
+from sessions.contract import FACT_NAME, KIND, Claim
 from sessions.models import Provenance, Run
 from tenants.rest.strict import QuerySerializer, StrictSerializer
 
@@ -13,8 +13,6 @@ MOST_LEASE: Final = 3_600
 SAYABLE: Final = [each for each in Provenance.values if each != Provenance.REVIEWER]
 MANY: Final = 200
 MOST_NUMBER: Final = 2**31 - 1
-KIND: Final = "[-a-zA-Z0-9_]{1,63}"
-"""What a kind of work can be called."""
 
 
 class Text(serializers.CharField):
@@ -135,6 +133,20 @@ class PageQuery(QuerySerializer):
     limit = serializers.CharField(required=False)
 
 
+class StateQuery(QuerySerializer):
+    """Which state of a run is wanted: at a version of its facts, or at a time."""
+
+    version = Word(r"[0-9]{1,18}", required=False)
+    at = serializers.DateTimeField(required=False)
+
+
+class DiffQuery(QuerySerializer):
+    """Between which two versions; without them, what the last change came to."""
+
+    before = Word(r"[0-9]{1,18}", required=False)
+    after = Word(r"[0-9]{1,18}", required=False)
+
+
 class FactSerializer(StrictSerializer):
     """One fact as it is stated, and what vouches for it."""
 
@@ -246,6 +258,43 @@ class FactDocument(serializers.Serializer[Any]):
     observed_at = serializers.DateTimeField()
     age_seconds = serializers.FloatField()
     version = serializers.IntegerField()
+
+
+class FactThenDocument(serializers.Serializer[Any]):
+    value = serializers.JSONField()
+    provenance = serializers.CharField()
+    reference = serializers.CharField()
+    evidence_digest = serializers.CharField()
+    observed_at = serializers.DateTimeField()
+    version = serializers.IntegerField()
+
+
+class StateDocument(serializers.Serializer[Any]):
+    version = serializers.IntegerField()
+    seq = serializers.IntegerField(help_text="The transition that led there.")
+    state = serializers.ChoiceField(Run.State.choices)
+    stage = serializers.CharField()
+    at = serializers.DateTimeField()
+    facts = serializers.DictField(child=FactThenDocument())
+
+
+class FactDiffDocument(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    before = FactThenDocument(allow_null=True)
+    after = FactThenDocument(allow_null=True)
+
+
+class PlaceInHistory(serializers.Serializer[Any]):
+    version = serializers.IntegerField()
+    state = serializers.ChoiceField(Run.State.choices)
+    stage = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
+class DiffDocument(serializers.Serializer[Any]):
+    before = PlaceInHistory()
+    after = PlaceInHistory()
+    facts = FactDiffDocument(many=True)
 
 
 class RunSummary(serializers.Serializer[Any]):

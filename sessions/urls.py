@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from sessions.api import items, runs, sessions, transitions
+from sessions.api import history, items, runs, sessions, transitions
 
 SESSIONS = "api/v1/sessions"
 RUNS = "api/v1/runs"
@@ -23,5 +23,7 @@ urlpatterns = [
     path(f"{RUNS}/<uuid:id>/complete", runs.CompleteView.as_view()),
     path(f"{RUNS}/<uuid:id>/fail", runs.FailView.as_view()),
     path(f"{RUNS}/<uuid:id>/cancel", runs.CancelView.as_view()),
+    path(f"{RUNS}/<uuid:id>/state", history.StateView.as_view()),
+    path(f"{RUNS}/<uuid:id>/state/diff", history.DiffView.as_view()),
     path(f"{RUNS}/<uuid:id>/transitions", transitions.TransitionsView.as_view()),
 ]

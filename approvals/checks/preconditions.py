@@ -5,6 +5,7 @@ from typing import Any, Final
 from approvals.checks.matter import Matter
 from kernel.canonical import digest
 from kernel.outcome import Refused
+from sessions.contract import Contract
 from sessions.models import Fact
 
 FACT_DOMAIN: Final = "keyturn/fact/v1"
@@ -28,11 +29,17 @@ def _check(wanted: dict[str, Any], fact: Fact | None, matter: Matter) -> Refused
         return _refuse("precondition_missing", f"The run no longer states {name}.")
     if "equals" in wanted and _unlike(wanted["equals"], fact.value):
         return _refuse("precondition_failed", f"{name} has changed since.")
-    most = wanted.get("max_age")
     age = (matter.now - fact.observed_at).total_seconds()
+    most = _most(wanted.get("max_age"), Contract.of(matter.run.workflow).max_age(name))
     if most is not None and age > most:
-        return _refuse("precondition_stale", f"{name} was last seen too long ago.")
+        seen = f"{name} was last seen {age:,.0f} seconds ago, too long ago"
+        return _refuse("precondition_stale", f"{seen}: {most:,} are allowed.")
     return None
+
+
+def _most(*ages: int | None) -> int | None:
+    """The shorter of what the request allows and what the workflow does."""
+    return min((age for age in ages if age is not None), default=None)
 
 
 def _unlike(wanted: Any, found: Any) -> bool:

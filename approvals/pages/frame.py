@@ -15,6 +15,7 @@ from tenants.models import User
 PLACES: Final = (
     ("queue", "Queue", "queue", "q"),
     ("runs", "Runs", "runs", "r"),
+    ("workflows", "Workflows", "trace", "f"),
 )
 # For those who oversee the tenant: owners, admins and auditors.
 OVERSEEN: Final = (("drills", "Drills", "anchor", "d"),)

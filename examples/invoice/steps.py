@@ -5,6 +5,7 @@ says and records has the same key each time, and it starts from what the last
 checkpoint knows.
 """
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -119,9 +120,11 @@ def finish(desk: Desk, progress: Progress) -> Progress:
     if outcome.external_id and progress.action:
         facts |= {
             _DONE_FACT[progress.action.tool]: _tool_fact(
-                True, reference=outcome.detail
+                True, reference=outcome.detail or progress.invoice_id
             ),
-            "external_id": _tool_fact(outcome.external_id, reference=outcome.detail),
+            "external_id": _tool_fact(
+                outcome.external_id, reference=outcome.detail or progress.invoice_id
+            ),
         }
     desk.task.record(facts, stage="done", reason=outcome.detail or outcome.result)
     desk.task.complete(outcome.fields())
@@ -210,7 +213,8 @@ def _fact(value: Any, provenance: str, reference: str) -> Json:
 
 def _tool_fact(value: Any, *, reference: str, digest: str = "") -> Json:
     fact = _fact(value, "tool", reference)
-    return fact | ({"evidence_digest": digest} if digest else {})
+    evidence = json.dumps([reference, value], sort_keys=True).encode()
+    return fact | {"evidence_digest": digest or hashlib.sha256(evidence).hexdigest()}
 
 
 def _reading(invoice: Invoice, order: Order) -> list[Json]:

@@ -14,6 +14,7 @@ from checkpoints.models import Checkpoint
 from kernel.clock import database_now
 from oversight.pages.steps import checkpoint_story
 from oversight.pages.story import MOST, read_story
+from oversight.pages.workflows import place
 from oversight.presentation.run import CheckpointStory, RunView
 from oversight.queries import visible_requests, visible_run
 from sessions.models import Fact, Run
@@ -47,6 +48,10 @@ def run_view(viewer: Viewer, run_id: UUID) -> RunView:
         now=database_now(),
         fence=run.fence,
         runs_href=address("runs", slug),
+        state_href=address("run_state", slug, run.id),
+        workflow_href=place(
+            "workflow", slug, run.workflow.kind, f"?version={run.workflow.version}"
+        ),
         head=_head(run),
         lease_until=run.due_at,
         external_id=run.external_id or "",

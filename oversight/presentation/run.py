@@ -122,6 +122,8 @@ class RunView:
     now: datetime
     fence: int
     runs_href: str
+    state_href: str = ""
+    workflow_href: str = ""
     head: CheckpointStory | None = None
     lease_until: datetime | None = None
     external_id: str = ""

@@ -1,8 +1,10 @@
 """What the doors answer with, read inside the tenant's scope."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
+from sessions.history import StateThen, differences
 from sessions.hooks import hooks
 from sessions.models import Branch, Item, Removal, Run, Session, Transition
 from sessions.queries import TRUNK, FactNow, facts_of, waiting_sessions
@@ -111,6 +113,30 @@ def transition_document(transition: Transition) -> dict[str, Any]:
         "actor": {"type": transition.actor_type, "id": transition.actor_id},
         "reason": transition.reason,
         "created_at": transition.created_at,
+    }
+
+
+def state_document(then: StateThen) -> dict[str, Any]:
+    """A run's state as it was."""
+    facts = {name: asdict(fact) for name, fact in then.facts.items()}
+    return {**_place_in_history(then), "seq": then.seq, "facts": facts}
+
+
+def diff_document(before: StateThen, after: StateThen) -> dict[str, Any]:
+    """What differs between two states of a run."""
+    return {
+        "before": _place_in_history(before),
+        "after": _place_in_history(after),
+        "facts": [asdict(one) for one in differences(before, after)],
+    }
+
+
+def _place_in_history(then: StateThen) -> dict[str, Any]:
+    return {
+        "version": then.version,
+        "state": then.state,
+        "stage": then.stage,
+        "at": then.at,
     }
 
 

@@ -14,9 +14,12 @@ from kernel.scope import tenant_transaction
 from sessions.api.documents import transition_document, version_document
 from sessions.contract import (
     FACT_INVALID,
+    FACT_MISSING,
     FACT_NOT_ALLOWED,
+    FACT_STALE,
     PROVENANCE_NOT_ALLOWED,
     STAGE_NOT_ALLOWED,
+    UNPROVEN,
 )
 from sessions.facts import NOTHING_TO_RECORD, STALE_VERSION
 from sessions.queries import own_run, transitions_of
@@ -75,6 +78,9 @@ class TransitionsView(AgentView):
             FACT_NOT_ALLOWED,
             FACT_INVALID,
             PROVENANCE_NOT_ALLOWED,
+            UNPROVEN,
+            FACT_MISSING,
+            FACT_STALE,
             SCHEMA_TOO_COMPLEX,
         ),
     )

@@ -1,7 +1,7 @@
 from sessions.models.retention import Hold, Retention
 from sessions.models.run import Fact, Provenance, Run, Transition
 from sessions.models.session import Branch, Item, Removal, Session
-from sessions.models.workflow import Workflow
+from sessions.models.workflow import Workflow, WorkflowDraft
 
 __all__ = [
     "Branch",
@@ -15,4 +15,5 @@ __all__ = [
     "Session",
     "Transition",
     "Workflow",
+    "WorkflowDraft",
 ]

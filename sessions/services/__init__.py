@@ -1,5 +1,11 @@
 """Every change to sessions and runs: one verb each, whichever door it came through."""
 
+from sessions.services.drafts import (
+    publish_draft,
+    save_draft,
+    validate_draft,
+    withdraw_draft,
+)
 from sessions.services.items import (
     Place,
     append_items,
@@ -36,7 +42,11 @@ __all__ = [
     "heartbeat",
     "open_session",
     "pop_item",
+    "publish_draft",
     "record_transition",
     "replace_items",
+    "save_draft",
     "start_run",
+    "validate_draft",
+    "withdraw_draft",
 ]

@@ -5,7 +5,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from sessions.branches import branch_to_run_on
-from sessions.contract import PROVENANCE_NOT_ALLOWED, Claim, Contract
+from sessions.contract import PROVENANCE_NOT_ALLOWED, Claim, Contract, check_proof
 from sessions.facts import require_version, write_facts
 from sessions.hooks import Closing
 from sessions.models import Provenance, Run, Session, Transition
@@ -151,8 +151,9 @@ def record_transition(
 ) -> Transition:
     """State facts and move between stages, if nothing changed since they were read.
 
-    Raises 409 `stale_writer`, `stale_version`, `run_ended`; 422 for what the workflow
-    does not allow; `not_found` (404).
+    Raises 409 `stale_writer`, `stale_version`, `run_ended`, `fact_missing` and
+    `fact_stale`; 422 for what the workflow does not allow and for what nothing vouches
+    for; `not_found` (404).
     """
 
     def work(verb: Verb) -> Transition:
@@ -160,6 +161,7 @@ def record_transition(
         require_writer(run, fence)
         require_version(run, expected_version)
         _refuse_reviewer(facts)
+        _check_proofs(facts)
         return write_facts(
             verb, run, actor=who.actor, claims=facts, stage=stage, reason=reason
         )
@@ -212,6 +214,11 @@ def _refuse_reviewer(facts: Mapping[str, Claim]) -> None:
     for name, claim in facts.items():
         if claim.provenance == Provenance.REVIEWER:
             raise PROVENANCE_NOT_ALLOWED(None, f"/facts/{name}/provenance")
+
+
+def _check_proofs(facts: Mapping[str, Claim]) -> None:
+    for name, claim in facts.items():
+        check_proof(name, claim)
 
 
 def _end(

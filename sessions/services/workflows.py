@@ -36,7 +36,7 @@ def define_workflow(
 
     def work(verb: Verb) -> Workflow:
         actor = permitted(tenant_id, by)
-        return _next_version(verb, actor, kind, definition)
+        return add_version(verb, actor, kind, definition)
 
     return perform(tenant_id, work, gate=Gate.EXCLUSIVE, once=once)
 
@@ -69,12 +69,13 @@ def workflow_to_start(verb: Verb, kind: str) -> Workflow:
         return known
     if kind != DEFAULT_KIND:
         raise WORKFLOW_UNKNOWN(None, "/workflow")
-    return _next_version(verb, Actor("system", verb.tenant_id), kind, {})
+    return add_version(verb, Actor("system", verb.tenant_id), kind, {})
 
 
-def _next_version(
+def add_version(
     verb: Verb, actor: Actor, kind: str, definition: dict[str, Any]
 ) -> Workflow:
+    """The next version of a kind, inside a verb with its gate closed."""
     current = current_workflow(verb.tenant_id, kind)
     digest = definition_digest(definition)
     if current and definition_digest(current.definition) == digest:

@@ -328,6 +328,18 @@ DOORS: Final = (
     ),
     Door(
         method="get",
+        route=f"{RUN}/state",
+        place="runs/{run}/state",
+        query=("version", "at"),
+    ),
+    Door(
+        method="get",
+        route=f"{RUN}/state/diff",
+        place="runs/{run}/state/diff",
+        query=("before", "after"),
+    ),
+    Door(
+        method="get",
         route=f"{RUN}/transitions",
         place="runs/{run}/transitions",
         query=PAGE,

@@ -187,7 +187,11 @@ def change_fact(case: Approved) -> None:
         run_id=case.run.id,
         fence=case.run.fence,
         expected_version=version,
-        facts={"ready": Claim(value=False, provenance="tool")},
+        facts={
+            "ready": Claim(
+                value=False, provenance="tool", reference="ready", evidence_digest="ab"
+            )
+        },
         reason="It changed.",
     )
 
@@ -238,7 +242,11 @@ def approved(mode: str, server: ToolServer) -> Approved:
         run_id=run.id,
         fence=run.fence,
         expected_version=0,
-        facts={"ready": Claim(value=True, provenance="tool")},
+        facts={
+            "ready": Claim(
+                value=True, provenance="tool", reference="ready", evidence_digest="ab"
+            )
+        },
         reason="Checked.",
     )
     request = stage.ask(run, preconditions=({"field": "ready", "equals": True},))

@@ -10,9 +10,11 @@ from checkpoints.services.tools import register_tool
 from kernel.scope import tenant_transaction
 from sessions.contract import Claim
 from sessions.models import Run
+from sessions.services import define_workflow
 from sessions.services.items import append_items
 from sessions.services.runs import record_transition, start_run
 from sessions.services.sessions import open_session
+from sessions.shipped import shipped
 from tests.approvals.stage import Stage, fresh_stage
 from tests.examples.waiting import wait_until
 from tests.factories import Somebody
@@ -63,9 +65,15 @@ ITEMS = [
     },
 ]
 FACTS = {
-    "po_matched": Claim(value=True, provenance="tool", reference="compare_lines"),
-    "ordered_total": Claim(value="2480.00", provenance="tool", reference="item 3"),
-    "instruction": Claim(value="send nothing unapproved", provenance="user"),
+    "po_matched": Claim(
+        value=True, provenance="tool", reference="compare_lines", evidence_digest="9f3c"
+    ),
+    "ordered_total": Claim(
+        value="2480.00", provenance="tool", reference="item 3", evidence_digest="9f3d"
+    ),
+    "instruction": Claim(
+        value="send nothing unapproved", provenance="user", reference="item 1"
+    ),
     "supplier_agrees": Claim(value="probably", provenance="model"),
 }
 
@@ -83,6 +91,12 @@ def open_gallery(tool: Mapping[str, Any]) -> Gallery:
     """`tool` is a managed tool that can be called; a worker must be running."""
     stage = fresh_stage()
     _tools(stage, tool)
+    define_workflow(
+        tenant_id=stage.tenant_id,
+        by=stage.house.alice.id,
+        kind="invoice",
+        definition=shipped("invoice") or {},
+    )
     carol = stage.reviewer("Carol")
     stage.policy(
         "corrections",
@@ -118,6 +132,9 @@ def _addresses(stage: Stage, requests: Mapping[str, Request]) -> dict[str, str]:
         "edit": f"{home}/requests/{two.id}/edit",
         "runs": f"{home}/runs",
         "run": f"{home}/runs/{two.run_id}",
+        "run-state": f"{home}/runs/{two.run_id}/state",
+        "workflows": f"{home}/workflows",
+        "workflow": f"{home}/workflows/invoice",
         "run-confirmed": f"{home}/runs/{requests['confirmed'].run_id}",
         "run-refused": f"{home}/runs/{requests['refused'].run_id}",
     }

@@ -102,7 +102,14 @@ class Agents(Base):
             run_id=run.id,
             fence=self.fence(run, stale),
             expected_version=run.version,
-            facts={"ready": Claim(value=ready, provenance="tool")},
+            facts={
+                "ready": Claim(
+                    value=ready,
+                    provenance="tool",
+                    reference="ready",
+                    evidence_digest="ab",
+                )
+            },
             reason="Looked.",
         )
 

@@ -103,7 +103,11 @@ def test_the_story_is_whole_and_in_order(stage: Stage) -> None:
         run_id=run.id,
         fence=run.fence,
         expected_version=0,
-        facts={"matched": Claim(value=True, provenance="tool", reference="compare")},
+        facts={
+            "matched": Claim(
+                value=True, provenance="tool", reference="compare", evidence_digest="ab"
+            )
+        },
         reason="Compared.",
     )
     request = stage.ask(stage.fresh(run))

@@ -38,9 +38,14 @@ def test_it_goes_on_from_the_last_checkpoint(world: World) -> None:
 
 def test_facts_are_stated_once_they_are_known(world: World) -> None:
     with world.client() as client, client.run("TASK-1", subject="customer-7") as run:
-        checked = Fact(value="passed", provenance="tool", reference="validator/8841")
+        checked = Fact(
+            value="passed",
+            provenance="tool",
+            reference="validator/8841",
+            evidence_digest="9f3c",
+        )
         run.record({"validation_status": checked}, reason="Validated")
-        run.record({"lines": Fact(value=3, provenance="tool")}, reason="Counted")
+        run.record({"lines": Fact(value=3, provenance="model")}, reason="Counted")
         facts = client.get_run(run.id).facts
     assert (facts["validation_status"].value, facts["lines"].value) == ("passed", 3)
 

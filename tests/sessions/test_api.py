@@ -217,6 +217,7 @@ def test_facts_are_recorded_against_the_version_that_was_read(
 ) -> None:
     path = f"runs/{run_id}/transitions"
     fact = {"value": True, "provenance": "tool", "reference": "validate#4"}
+    fact["evidence_digest"] = "9f3c"
     body = {"facts": {"po_matched": fact}, "reason": "compared"}
     recorded = said(api.post(path, {**body, "expected_version": 0}, fence=1), 201)
     matched = said(api.post(path, body, fence=1, If_Match='"1"'), 201)
@@ -250,7 +251,7 @@ def test_facts_are_recorded_against_the_version_that_was_read(
 def test_a_malformed_transition_is_refused(
     api: Api, run_id: str, change: dict[str, Any], expected: tuple[int, str | None]
 ) -> None:
-    fact = {"value": 1, "provenance": "tool"}
+    fact = {"value": 1, "provenance": "model"}
     body = {"expected_version": 0, "facts": {"a": fact}, "reason": "r", **change}
     body = {name: value for name, value in body.items() if value is not None}
     status, why = code(api.post(f"runs/{run_id}/transitions", body, fence=1))
@@ -274,7 +275,7 @@ WRITES: dict[str, tuple[str, Any]] = {
         {
             "expected_version": 0,
             "reason": "r",
-            "facts": {"a": {"value": 1, "provenance": "tool"}},
+            "facts": {"a": {"value": 1, "provenance": "model"}},
         },
     ),
     "checkpoints": (
@@ -358,6 +359,8 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("post", "runs/{run}/claim", {}),
     *(("post", f"runs/{{run}}/{verb}", body) for verb, body in WRITES.values()),
     ("get", "runs/{run}/transitions", None),
+    ("get", "runs/{run}/state", None),
+    ("get", "runs/{run}/state/diff", None),
     ("get", "runs/{run}/checkpoints/head", None),
     ("get", "runs/{run}/checkpoints/1", None),
 ]

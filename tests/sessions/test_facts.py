@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from audit.models import Entry
-from kernel.clock import ClockTimestamp
+from kernel.clock import ClockTimestamp, database_now
+from kernel.problems import Problem
 from kernel.scope import tenant_transaction
-from sessions.contract import Claim
+from sessions.contract import Claim, check_definition
 from sessions.models import Fact, Provenance, Run, Session, Transition
 from sessions.queries import FactNow, facts_of
 from sessions.redaction import redacted
@@ -69,6 +70,7 @@ def record(
 
 
 def claim(value: Any, provenance: Provenance = TOOL, **proof: str) -> Claim:
+    proof = {"reference": "validate#4", "evidence_digest": "9f3c", **proof}
     return Claim(value=value, provenance=provenance, **proof)
 
 
@@ -272,3 +274,88 @@ def test_only_admins_define_work_and_the_same_again_is_no_new_version(
         for definition in (INVOICE, dict(INVOICE), {}, INVOICE)
     ]
     assert versions == [1, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("provenance", "proof", "pointer"),
+    [
+        (Provenance.USER, {"reference": " "}, "/facts/anything/reference"),
+        (Provenance.SYSTEM, {"reference": ""}, "/facts/anything/reference"),
+        (Provenance.TOOL, {"reference": ""}, "/facts/anything/reference"),
+        (Provenance.TOOL, {"evidence_digest": ""}, "/facts/anything/evidence_digest"),
+    ],
+)
+def test_what_nothing_vouches_for_is_the_models_or_nobodys(
+    who: Principal,
+    invoice: Run,
+    provenance: Provenance,
+    proof: dict[str, str],
+    pointer: str,
+) -> None:
+    with refused("provenance_unproven", status=422, pointer=pointer):
+        record(who, invoice, 0, anything=claim(1, provenance, **proof))
+    bare = {"reference": "", "evidence_digest": ""}
+    record(who, invoice, 0, anything=claim(1, Provenance.MODEL, **bare))
+
+
+def staged(house: House, who: Principal, session: Session, max_age: int) -> Run:
+    define_workflow(
+        tenant_id=house.id,
+        by=house.alice.id,
+        kind="staged",
+        definition={
+            "stages": {"open": ["paid"], "paid": []},
+            "initial": "open",
+            "fields": {"checked": {"max_age": max_age}},
+            "required": {"paid": ["checked"]},
+        },
+    )
+    return start_run(who=who, session_id=session.id, workflow="staged")[0]
+
+
+def test_a_stage_waits_for_the_facts_that_it_needs(
+    house: House, who: Principal, session: Session
+) -> None:
+    run = staged(house, who, session, max_age=3_600)
+    with refused("fact_missing", status=409, pointer="/stage"):
+        record(who, run, 0, "paid")
+    record(who, run, 0, checked=claim(True))
+    assert record(who, run, 1, "paid").to_stage == "paid"
+
+
+def test_a_fact_that_is_too_old_opens_no_stage_and_its_age_is_told(
+    house: House, who: Principal, session: Session
+) -> None:
+    run = staged(house, who, session, max_age=60)
+    record(who, run, 0, checked=claim(True))
+    with tenant_transaction(house.id):
+        Fact.objects.filter(run_id=run.id).update(
+            observed_at=database_now() - timedelta(seconds=90)
+        )
+    with pytest.raises(Problem, match="fact_stale") as stale:
+        record(who, run, 1, "paid")
+    assert "observed 90 seconds ago; 60 are allowed" in str(stale.value.detail)
+    assert record(who, run, 1, "paid", checked=claim(True)).to_stage == "paid"
+
+
+@pytest.mark.parametrize(
+    ("definition", "pointer"),
+    [
+        ({"required": {"nowhere": []}}, "/required/nowhere"),
+        (
+            {"stages": {"a": []}, "fields": {}, "required": {"a": ["b"]}},
+            "/required/a/0",
+        ),
+        (
+            {"schema_versions": [1], "upgrades": [{"from": 1, "to": 2}]},
+            "/upgrades/0/to",
+        ),
+        ({"owners": {"nobody": "x"}}, "/owners"),
+        ({"fields": {"a": {"lifetime": "for ever"}}}, "/fields/a/lifetime"),
+    ],
+)
+def test_a_contract_that_contradicts_itself_is_refused_at_its_place(
+    definition: dict[str, Any], pointer: str
+) -> None:
+    with refused("workflow_invalid", status=422, pointer=pointer):
+        check_definition(definition)

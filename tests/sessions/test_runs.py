@@ -35,7 +35,7 @@ WRITES: dict[str, Callable[[Principal, Run, int], Any]] = {
         run_id=run.id,
         fence=fence,
         expected_version=run.version,
-        facts={"po_matched": Claim(value=True, provenance=Provenance.TOOL)},
+        facts={"po_matched": Claim(value=True, provenance=Provenance.MODEL)},
     ),
     "complete": lambda who, run, fence: complete_run(
         who=who, run_id=run.id, fence=fence

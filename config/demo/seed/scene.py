@@ -1,5 +1,6 @@
 """A scene: the work of an agent that leads to one question."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -50,7 +51,13 @@ class Scene:
 
 def tool(value: Any, reference: str) -> Claim:
     """A fact that a tool's answer proves."""
-    return Claim(value=value, provenance=Provenance.TOOL, reference=reference)
+    evidence = hashlib.sha256(f"{reference} {value!r}".encode()).hexdigest()
+    return Claim(
+        value=value,
+        provenance=Provenance.TOOL,
+        reference=reference,
+        evidence_digest=evidence,
+    )
 
 
 def user(value: Any) -> Claim:

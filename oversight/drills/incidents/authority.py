@@ -5,6 +5,7 @@ without a change there is one effect. The action is the agent's own, so that not
 the change stands between its approval and its redemption.
 """
 
+import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -192,8 +193,18 @@ def state_fact(house: House, run_id: UUID, *, ready: bool) -> None:
         run_id=run.id,
         fence=run.fence,
         expected_version=run.version,
-        facts={"ready": Claim(value=ready, provenance=Provenance.TOOL)},
+        facts={"ready": _ready(ready)},
         reason="It was looked at.",
+    )
+
+
+def _ready(ready: bool) -> Claim:
+    evidence = hashlib.sha256(f"ready {ready}".encode()).hexdigest()
+    return Claim(
+        value=ready,
+        provenance=Provenance.TOOL,
+        reference="look",
+        evidence_digest=evidence,
     )
 
 

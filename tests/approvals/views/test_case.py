@@ -134,7 +134,9 @@ def test_facts_stand_with_their_provenance(stage: Stage) -> None:
     state_facts(
         stage,
         run,
-        matched=Claim(value=True, provenance="tool", reference="compare"),
+        matched=Claim(
+            value=True, provenance="tool", reference="compare", evidence_digest="ab"
+        ),
         guess=Claim(value="probably", provenance="model"),
     )
     guess, matched = reader(stage).case(stage.ask(run).id).facts
@@ -159,7 +161,11 @@ def test_preconditions_say_what_is_true_now(
     stage: Stage, wanted: dict[str, object], holds: bool
 ) -> None:
     run = stage.run()
-    state_facts(stage, run, n=Claim(value=1, provenance="tool"))
+    state_facts(
+        stage,
+        run,
+        n=Claim(value=1, provenance="tool", reference="n", evidence_digest="ab"),
+    )
     row = reader(stage).case(stage.ask(run, preconditions=(wanted,)).id).preconditions
     assert [one.holds for one in row] == [holds]
 

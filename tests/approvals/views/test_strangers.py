@@ -50,6 +50,13 @@ PAGES = {
     "runs": Address(),
     "drills": Address(),
     "run": Address(of="run"),
+    "run_state": Address(of="run"),
+    "workflows": Address(),
+    "workflow": Address(),
+    "workflow_new": Address(methods=("GET", "POST")),
+    "workflow_edit": Address(methods=("GET", "POST"), form={"definition": "{}"}),
+    "workflow_draft": Address(methods=("POST",), form={"act": "publish"}),
+    "workflow_export": Address(),
     "webhooks": Address(methods=("GET", "HEAD", "POST")),
     "webhook": Address(of="webhook", methods=("GET", "POST"), form={"act": "ping"}),
     "delivery": Address(of="delivery", methods=("GET", "POST")),
@@ -199,7 +206,7 @@ def addresses(
 
 
 PATHS = {
-    name: route
+    name: route.replace("<slug:kind>", "default")
     for name, route in addresses(get_resolver().url_patterns).items()
     if route.startswith("t/")
 }

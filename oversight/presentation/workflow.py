@@ -1,0 +1,156 @@
+"""Workflows: what each permits, how it came to be, and what may follow."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from approvals.presentation.case import Link
+from approvals.presentation.shell import Empty, Notice
+from oversight.presentation.diagram import Diagram
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowRow:
+    """One kind of work in the list."""
+
+    kind: str
+    href: str
+    version: int | None
+    title: str
+    fields: int
+    stages: int
+    live_runs: int
+    draft: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowsView:
+    """In the context as `workflows`. `shipped` are those that can be taken over."""
+
+    rows: tuple[WorkflowRow, ...]
+    new_href: str = ""
+    shipped: tuple[Link, ...] = ()
+    empty: Empty | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldRow:
+    """One field of a workflow, in words."""
+
+    name: str
+    about: str
+    form: str
+    sources: tuple[str, ...]
+    authority: bool
+    max_age: str
+    lifetime: str
+    visibility: str
+    record: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageRow:
+    """One stage, what leads on from it, and the facts it is not entered without."""
+
+    name: str
+    initial: bool
+    following: tuple[str, ...]
+    required: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionRow:
+    """One version in the history; `diff_href` compares it with the one before."""
+
+    number: int
+    href: str
+    at: datetime
+    author: str
+    note: str
+    current: bool
+    diff_href: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftBox:
+    """What is being written. `acts` are the answers that a member may give now."""
+
+    state: str
+    author: str
+    note: str
+    edit_href: str
+    act_href: str
+    lines: tuple[tuple[str, str], ...]
+    acts: tuple[tuple[str, str], ...] = ()
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowView:
+    """In the context as `workflow`. `lines` are (mark, text) of a comparison."""
+
+    kind: str
+    version: int | None
+    title: str
+    about: str
+    list_href: str
+    now: datetime
+    diagram: Diagram | None
+    stages: tuple[StageRow, ...]
+    fields: tuple[FieldRow, ...]
+    any_field: bool
+    owners: tuple[tuple[str, str], ...]
+    retention: str
+    schemas: str
+    upgrades: tuple[str, ...]
+    second_admin: bool
+    history: tuple[VersionRow, ...]
+    export_href: str = ""
+    edit_href: str = ""
+    draft: DraftBox | None = None
+    lines: tuple[tuple[str, str], ...] = ()
+    compared: str = ""
+    notice: Notice | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowForm:
+    """In the context as `form`: a definition as text, with what is wrong with it."""
+
+    kind: str
+    kind_given: bool
+    definition: str
+    note: str
+    action: str
+    back_href: str
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateFact:
+    """One fact at a version, and beside it at an earlier one; None: not stated."""
+
+    name: str
+    before: str | None
+    after: str | None
+    provenance: str
+    reference: str
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateView:
+    """In the context as `state`: a run between two versions of its facts."""
+
+    label: str
+    run_href: str
+    before: int
+    after: int
+    last: int
+    name: str
+    only_changed: bool
+    moved: str
+    at: datetime
+    now: datetime
+    facts: tuple[StateFact, ...]
+    workflow_href: str
+    diagram: Diagram | None

@@ -1,0 +1,163 @@
+"""Workflows in the browser: written, validated, published, compared, drawn, exported."""
+
+import json
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from sessions.contract import Claim
+from sessions.services.runs import record_transition
+from sessions.shipped import shipped
+from tests.approvals.stage import Stage, fresh_stage
+from tests.approvals.views.browsing import Reader, reader
+
+DEFINITION: dict[str, Any] = {
+    "title": "Pay a bill",
+    "stages": {"open": ["paid"], "paid": []},
+    "initial": "open",
+    "fields": {"checked": {"provenance": ["tool"], "authority": True}},
+}
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return fresh_stage()
+
+
+@pytest.fixture
+def alice(stage: Stage) -> Reader:
+    return reader(stage, stage.house.alice)
+
+
+def keep(alice: Reader, definition: Any, **more: str) -> Any:
+    text = definition if isinstance(definition, str) else json.dumps(definition)
+    return alice.post("workflows/bill/edit", {"definition": text, **more})
+
+
+def act(alice: Reader, name: str) -> Any:
+    return alice.post("workflows/bill/draft", {"act": name})
+
+
+def publish(alice: Reader, definition: Any) -> None:
+    for answer in (
+        keep(alice, definition),
+        act(alice, "validate"),
+        act(alice, "publish"),
+    ):
+        assert answer.status_code == 302, answer.content
+
+
+def test_a_workflow_is_written_validated_published_and_listed(alice: Reader) -> None:
+    keep(alice, DEFINITION, note="The first.")
+    assert alice.get("workflows/bill").context["workflow"].draft.state == "draft"
+    act(alice, "validate")
+    shown = alice.get("workflows/bill").context["workflow"]
+    assert [name for name, _ in shown.draft.acts] == ["publish", "withdraw"]
+    act(alice, "publish")
+
+    shown = alice.get("workflows/bill").context["workflow"]
+    assert (shown.version, shown.title, shown.draft) == (1, "Pay a bill", None)
+    assert [(row.author, row.note) for row in shown.history] == [
+        ("Alice", "The first.")
+    ]
+    (row,) = [
+        one
+        for one in alice.get("workflows").context["workflows"].rows
+        if one.kind == "bill"
+    ]
+    assert (row.version, row.stages, row.fields) == (1, 2, 1)
+
+
+def test_the_state_machine_is_drawn_with_its_words_and_a_table(alice: Reader) -> None:
+    publish(alice, DEFINITION)
+    text = alice.get("workflows/bill").content.decode()
+    assert text.count('class="machine__line') == 1
+    assert text.count("<title id=") == 1
+    assert "open (a run begins here), paid" in text
+    assert "style=" not in text
+
+
+def test_a_flaw_is_told_with_its_place_and_nothing_is_lost(alice: Reader) -> None:
+    answer = keep(alice, '{"initial": }')
+    assert answer.status_code == 400
+    assert answer.context["form"].definition == '{"initial": }'
+    keep(alice, {"initial": "nowhere"})
+    refused = act(alice, "validate")
+    assert refused.status_code == 422
+    assert refused.context["workflow"].notice.code == "workflow_invalid"
+    assert "/initial" in refused.context["workflow"].notice.sentence
+
+
+def test_two_versions_are_compared_line_by_line(alice: Reader) -> None:
+    publish(alice, DEFINITION)
+    publish(alice, {**DEFINITION, "title": "Pay two bills"})
+    shown = alice.get("workflows/bill?version=2&against=1").context["workflow"]
+    changed = [(mark, text.strip()) for mark, text in shown.lines if mark in "+-"]
+    assert changed == [
+        ("-", '"title": "Pay a bill"'),
+        ("+", '"title": "Pay two bills"'),
+    ]
+    old = alice.get("workflows/bill?version=1").context["workflow"]
+    assert (old.version, old.title) == (1, "Pay a bill")
+
+
+def test_an_export_is_imported_as_it_was(alice: Reader) -> None:
+    publish(alice, DEFINITION)
+    file = alice.get("workflows/bill/export?version=1")
+    assert file.headers["Content-Disposition"] == 'attachment; filename="bill-1.json"'
+    upload = SimpleUploadedFile("bill.json", file.content)
+    alice.post("new-workflow", {"kind": "copy", "definition": "", "file": upload})  # type: ignore[dict-item]
+    shown = alice.get("workflows/copy/edit").context["form"]
+    assert json.loads(shown.definition) == DEFINITION
+
+
+def test_what_is_shipped_can_be_taken_over(alice: Reader) -> None:
+    offered = alice.get("workflows").context["workflows"].shipped
+    assert "invoice" in [link.text for link in offered]
+    form = alice.get("workflows/invoice/edit").context["form"]
+    assert json.loads(form.definition) == shipped("invoice")
+
+
+def test_reviewers_read_and_do_not_write(stage: Stage, alice: Reader) -> None:
+    publish(alice, DEFINITION)
+    bob = reader(stage)
+    shown = bob.get("workflows/bill").context["workflow"]
+    assert (shown.edit_href, shown.version) == ("", 1)
+    assert bob.get("workflows/bill/edit").status_code == 403
+    assert act(bob, "withdraw").status_code == 403
+    assert keep(bob, {}).status_code == 403
+
+
+def test_a_kind_that_there_is_not_is_not_found(alice: Reader) -> None:
+    assert alice.get("workflows/none").status_code == 404
+    assert alice.get("workflows/none/export").status_code == 404
+    assert act(alice, "publish").status_code == 404
+
+
+def test_a_runs_facts_are_compared_at_two_versions(stage: Stage) -> None:
+    run = stage.run()
+    for version, value in enumerate(("one", "two")):
+        record_transition(
+            who=stage.house.robot.principal,
+            run_id=run.id,
+            fence=run.fence,
+            expected_version=run.version + version,
+            facts={
+                "guess": Claim(value=value, provenance="model"),  # type: ignore[arg-type]
+                f"also_{version}": Claim(value=1, provenance="model"),  # type: ignore[arg-type]
+            },
+            reason="Guessed.",
+        )
+    bob = reader(stage, stage.house.alice)
+    last = run.version + 2
+    shown = bob.get(f"runs/{run.id}/state").context["state"]
+    assert (shown.before, shown.after) == (last - 1, last)
+    pairs = {one.name: (one.before, one.after, one.changed) for one in shown.facts}
+    assert pairs["guess"] == ("one", "two", True)
+    assert pairs["also_0"][2] is False
+    assert pairs["also_1"][0] is None
+    only = bob.get(f"runs/{run.id}/state?only=changed&fact=gue").context["state"]
+    assert [one.name for one in only.facts] == ["guess"]
+    early = bob.get(f"runs/{run.id}/state?before=x&after=999999").context["state"]
+    assert early.after == last
