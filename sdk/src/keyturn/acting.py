@@ -212,19 +212,30 @@ def ask_and_take(
 ) -> Flow[R]:
     """Ask in one call, act, and end the run that opened for it."""
     approval: Approval = yield from send(connection, asked)
+    return (yield from follow_and_end(connection, approval, action, timeout=timeout))
+
+
+def follow_and_end(
+    connection: Connection,
+    approval: Approval,
+    action: Action[R],
+    *,
+    timeout: float | None,
+) -> Flow[R]:
+    """Act on what was asked in one call, and end the run that opened for it."""
     try:
         result = yield from take(connection, approval.id, action, timeout=timeout)
     except (Answered, NotApproved, VerificationRefused) as why:
-        yield from _end(connection, approval.run, reason=str(why)[:2000])
+        yield from end_run(connection, approval.run, reason=str(why)[:2000])
         raise
     except action.failures:
-        yield from _end(connection, approval.run, reason="The action failed.")
+        yield from end_run(connection, approval.run, reason="The action failed.")
         raise
-    yield from _end(connection, approval.run)
+    yield from end_run(connection, approval.run)
     return result
 
 
-def _end(connection: Connection, run: str, reason: str = "") -> Flow[None]:
+def end_run(connection: Connection, run: str, reason: str = "") -> Flow[None]:
     """Nothing follows in that run. What is done stays done if it cannot be ended."""
     try:
         found = yield from send(connection, calls.get_run(run))
