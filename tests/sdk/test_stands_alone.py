@@ -8,7 +8,7 @@ FORBIDDEN = {"django", "kernel", "sessions", "approvals", "config", "mcp"}
 
 def test_it_loads_neither_django_nor_a_room_of_the_server(tmp_path: object) -> None:
     script = (
-        "import sys, keyturn, keyturn.testing, keyturn.webhooks;"
+        "import sys, keyturn, keyturn.testing, keyturn.webhooks, keyturn.cli;"
         "print(*sorted({name.split('.')[0] for name in sys.modules}))"
     )
     loaded = subprocess.check_output(

@@ -61,6 +61,7 @@ class FakeApprover:
         self._answers: dict[str | None, _Answer] = {}
         self._server = Server(self._decide)
         self._installed = ExitStack()
+        self._delay = 0.0
 
     # -- What they say --------------------------------------------------------------------
 
@@ -95,6 +96,10 @@ class FakeApprover:
     def leave(self, tool: str | None = None) -> None:
         """Answer nothing any more."""
         self._answers.pop(tool, None)
+
+    def take_time(self, seconds: float) -> None:
+        """Answer nothing until a question is so old."""
+        self._delay = seconds
 
     # -- What happened --------------------------------------------------------------------
 
@@ -149,7 +154,7 @@ class FakeApprover:
 
     def _decide(self, asked: dict[str, Any]) -> None:
         answer = self._answers.get(asked["tool"]) or self._answers.get(None)
-        if answer is not None:
+        if answer is not None and self._server.age(asked) >= self._delay:
             answer(asked)
 
 

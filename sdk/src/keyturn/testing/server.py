@@ -55,6 +55,10 @@ class Server:
     def time(self) -> str:
         return (START + timedelta(seconds=self.seconds)).isoformat()
 
+    def age(self, approval: Json) -> float:
+        asked = datetime.fromisoformat(approval["created_at"])
+        return (datetime.fromisoformat(self.time()) - asked).total_seconds()
+
     # -- Finding the door -----------------------------------------------------------------
 
     def _once(self, request: httpx.Request) -> tuple[int, Json]:
@@ -303,6 +307,8 @@ class Server:
             self.decide(approval)
         if self.seen(approval)["next"] == "wait":
             self.pass_time(wait)
+        if wait and approval["status"] == "pending":
+            self.decide(approval)
         if approval["status"] == "pending" and self.time() >= approval["decide_by"]:
             approval["status"] = "expired"
         self._go_on(approval["run"])
@@ -382,6 +388,29 @@ class Server:
         }
         checks = {"outcome": "passed", "checks": []}
         return {"effect": handed, "token": "fake", "verification": checks}
+
+    def get_effect(self, asked: Asked) -> tuple[int, Json]:
+        held = _found(self.effects, asked.id)
+        approval = self.approvals[held["approval"]]
+        effect = approval["effect"]
+        attempt = {
+            "number": 1,
+            "fence": held["fence"],
+            "send_before": self._in(300),
+            "outcome": effect["state"],
+            "ended_at": None,
+        }
+        return 200, {
+            **{name: approval[name] for name in ("run", "tool", "target", "arguments")},
+            **{
+                name: effect[name] for name in ("id", "state", "attempt", "external_id")
+            },
+            "request": approval["id"],
+            "idempotency_key": effect["key"],
+            "attempts": [attempt],
+            "created_at": self.time(),
+            "ended_at": None,
+        }
 
     def report(self, asked: Asked) -> tuple[int, Json]:
         held = self.effects.get(asked.id)
@@ -468,5 +497,6 @@ _DOORS: Mapping[str, Callable[[Server, Asked], tuple[int, Json]]] = {
     "POST approvals … revise": Server.revise,
     "POST approvals … withdraw": Server.withdraw,
     "POST approvals … redeem": Server.redeem,
+    "GET effects …": Server.get_effect,
     "POST effects … report": Server.report,
 }
