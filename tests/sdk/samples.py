@@ -35,5 +35,6 @@ def approval(**members: Any) -> dict[str, Any]:
         "decide_by": AT,
         "use_until": None,
         "created_at": AT,
+        "context": None,
         **members,
     }

@@ -20,9 +20,15 @@ DESCRIBED: Any = yaml.safe_load((settings.BASE_DIR / "docs/openapi.yaml").read_t
 SCHEMAS = DESCRIBED["components"]["schemas"]
 NAMES = {"get_head": "get_checkpoint"}
 PLACES = {"id", "number"}
+NOT_HERE = {"stream_events"}  # no document, but a stream without an end
 HEADERS = {"Keyturn-Fence": "fence", "Idempotency-Key": "key"}
 ELSEWHERE = {"If-Match", "If-None-Match"}  # `expected_version`; a poll is a wait
 KINDS = {
+    "BranchDocument": documents.Branch,
+    "ContextDocument": documents.Context,
+    "PoppedDocument": documents.Popped,
+    "RemovedDocument": documents.Removed,
+    "SummaryDocument": documents.Summary,
     "ApprovalDocument": documents.Approval,
     "ApprovalWithFence": documents.AskedApproval,
     "CheckpointDocument": documents.Checkpoint,
@@ -49,6 +55,7 @@ def agents_operations() -> dict[str, Any]:
         for path in DESCRIBED["paths"].values()
         for one in path.values()
         if {"apiKey": []} in one.get("security", [])
+        and one["operationId"] not in NOT_HERE
     }
 
 

@@ -39,6 +39,8 @@ class Precondition:
 class Ask:
     """One question: may this exact action happen?
 
+    `context` is the digest of what the model saw (`record_context`).
+
     `risk` may raise the tool's own, never lower it. `explanation` is the agent's word,
     and no part of what is approved. `decide_within` and `use_within` are in seconds,
     and may only shorten what policy gives. Raises `NotExact` for arguments that have
@@ -56,6 +58,7 @@ class Ask:
     response_schema: Mapping[str, Any] | None = None
     decide_within: int | None = None
     use_within: int | None = None
+    context: str | None = None
 
     def __post_init__(self) -> None:
         exact.check(dict(self.arguments), "/arguments")
@@ -75,6 +78,7 @@ class Ask:
             response_schema=None if schema is None else dict(schema),
             decide_within=self.decide_within,
             use_within=self.use_within,
+            context=self.context,
         )
 
 

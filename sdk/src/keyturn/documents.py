@@ -74,6 +74,7 @@ class Approval:
     decide_by: datetime
     use_until: datetime | None
     created_at: datetime
+    context: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +166,7 @@ class RunSummary:
     result: Any
     created_at: datetime
     ended_at: datetime | None
+    branch: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +232,8 @@ class Item:
     run: str | None
     data: Any
     created_at: datetime
+    fence: int | None
+    branch: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +253,55 @@ class Place:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
     items: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Popped:
+    """The item that was taken back, or None where there was none."""
+
+    item: Item | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    removed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    number: int
+    origin: int
+    at: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    id: str
+    session: str
+    branch: int
+    first: int
+    last: int
+    inputs: str
+    method: str
+    text: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a model should see; `input` is in the shape that was asked for."""
+
+    run: str
+    session: str
+    version: int
+    shape: str
+    max_tokens: int
+    tokens: int
+    included: tuple[dict[str, Any], ...]
+    dropped: tuple[dict[str, Any], ...]
+    input: Any
+    digest: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

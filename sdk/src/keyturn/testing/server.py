@@ -117,6 +117,8 @@ class Server:
                 "position": len(held) + 1,
                 "run": asked.body.get("run"),
                 "data": data,
+                "fence": asked.fence if "run" in asked.body else None,
+                "branch": 0,
                 "created_at": self.time(),
             }
             held.append(item)
@@ -153,6 +155,7 @@ class Server:
             "result": None,
             "created_at": self.time(),
             "ended_at": None,
+            "branch": 0,
             "facts": {},
             "open_requests": [],
         }
@@ -289,6 +292,7 @@ class Server:
             "decisions": [],
             "decide_by": self._in(body.get("decide_within", DECIDE_WITHIN)),
             "use_until": None,
+            "context": body.get("context"),
             "created_at": self.time(),
         }
         approval["review_url"] = f"https://keyturn.test/r/{approval['id']}"

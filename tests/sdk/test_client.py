@@ -1,0 +1,40 @@
+"""The operations against the real server, where no flow uses them."""
+
+import pytest
+
+from keyturn import Conflict
+from tests.sdk.worlds import Real
+
+ODD = [{"b": 1, "a": "\ud800\x00"}, {"call": [1, 2.5, None]}]
+
+
+def test_items_come_back_as_they_were_said(real: Real) -> None:
+    with real.client() as client:
+        session = client.open_session(subject="customer-7").id
+        client.append_items(session, ODD)
+        items = client.list_items(session).items
+        assert [one.data for one in items] == ODD
+        assert list(items[0].data) == ["b", "a"]
+        popped = client.pop_item(session).item
+        assert popped is not None
+        assert popped.data == ODD[1]
+        client.replace_items(
+            session, ["kept"], expected_last=items[0].position, reason="compacted"
+        )
+        with pytest.raises(Conflict):
+            client.replace_items(session, ["late"], expected_last=items[0].position)
+        assert [one.data for one in client.list_items(session).items] == ["kept"]
+        assert client.clear_items(session).removed == 1
+        assert client.pop_item(session).item is None
+
+
+def test_a_branch_and_what_a_model_sees_of_it(real: Real) -> None:
+    with real.client() as client:
+        session = client.open_session(subject="customer-7").id
+        client.append_items(session, [{"role": "user", "content": "Pay."}])
+        branch = client.begin_branch(session)
+        assert client.list_branches(session).items[-1] == branch
+        run = client.start_run(session, branch=branch.number)
+        seen = client.get_context(run.id, shape="openai", max_tokens=1000)
+        assert (seen.run, seen.shape) == (run.id, "openai")
+        assert client.record_context(run.id).digest
