@@ -245,7 +245,7 @@ def test_defaults_are_shown_too(world: World) -> None:
         ([b"bytes"], "/arguments/amount/0"),
         ({"a/b": {"~": object()}}, "/arguments/amount/a~1b/~0"),
     ],
-    ids=repr,
+    ids=["nan", "too-large", "number-as-key", "bytes", "object"],
 )
 def test_what_has_no_exact_form_is_not_asked_about(
     world: World, value: object, pointer: str
