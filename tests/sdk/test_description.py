@@ -18,12 +18,14 @@ from tests.sdk.samples import approval
 
 DESCRIBED: Any = yaml.safe_load((settings.BASE_DIR / "docs/openapi.yaml").read_text())
 SCHEMAS = DESCRIBED["components"]["schemas"]
-NAMES = {"get_head": "get_checkpoint"}
+NAMES = {"get_head": "get_checkpoint", "restore_head": "restore_checkpoint"}
 PLACES = {"id", "number"}
 NOT_HERE = {"stream_events"}  # no document, but a stream without an end
 HEADERS = {"Keyturn-Fence": "fence", "Idempotency-Key": "key"}
 ELSEWHERE = {"If-Match", "If-None-Match"}  # `expected_version`; a poll is a wait
 KINDS = {
+    "ForkDocument": documents.Fork,
+    "RestoredDocument": documents.Restored,
     "BranchDocument": documents.Branch,
     "ContextDocument": documents.Context,
     "PoppedDocument": documents.Popped,

@@ -33,9 +33,11 @@ from keyturn.documents import (
     Checkpoint,
     Effect,
     EffectSummary,
+    Fork,
     Page,
     Pause,
     Redeemed,
+    Restored,
     RunDocument,
     RunSummary,
     Saved,
@@ -203,6 +205,28 @@ def save_checkpoint(
 def get_checkpoint(run: str, number: int | Literal["head"]) -> Call[Checkpoint]:
     """Read a checkpoint; its digest is checked."""
     return get(Checkpoint, path_of("runs", run, "checkpoints", str(number)))
+
+
+def restore_checkpoint(
+    run: str, number: int | Literal["head"], *, key: str | None = None
+) -> Call[Restored]:
+    """Read a checkpoint in today's schema, with a report; on record."""
+    path = path_of("runs", run, "checkpoints", str(number), "restore")
+    return post(Restored, path, {}, key)
+
+
+def fork_run(
+    run: str,
+    number: int,
+    *,
+    reason: str | None = None,
+    lease_seconds: int | None = None,
+    key: str | None = None,
+) -> Call[Fork]:
+    """Open a run that begins at this checkpoint, with nothing of its authority."""
+    body = given(reason=reason, lease_seconds=lease_seconds)
+    path = path_of("runs", run, "checkpoints", str(number), "fork")
+    return post(Fork, path, body, key)
 
 
 # -- Approvals and effects --------------------------------------------------------------

@@ -52,6 +52,8 @@ class _Api:
     cancel_run = Operation(call(calls.cancel_run))
     save_checkpoint = Operation(call(calls.save_checkpoint))
     get_checkpoint = Operation(call(calls.get_checkpoint))
+    restore_checkpoint = Operation(call(calls.restore_checkpoint))
+    fork_run = Operation(call(calls.fork_run))
     pause_run = Operation(call(calls.pause_run))
     request_approval = Operation(call(calls.request_approval))
     get_approval = Operation(call(calls.get_approval))

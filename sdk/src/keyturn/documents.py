@@ -210,6 +210,23 @@ class Checkpoint(Saved):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Restored(Checkpoint):
+    """In today's schema; `restored` reports how it came to that, and what was done."""
+
+    restored: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fork:
+    """A run that begins at another's checkpoint, with nothing of its authority."""
+
+    run: RunDocument
+    checkpoint: Saved
+    forked_from: dict[str, Any]
+    restored: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PausedAt:
     id: str
     number: int
