@@ -320,8 +320,9 @@ def late_is_better_than_never(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(send, "call", at_any_time)
 
 
-@sabotages("partial-effects", found="step 1 again", own=True)
+@sabotages("partial-effects", found="request_tool_call_once", own=True)
 def a_call_may_be_asked_for_twice(patch: pytest.MonkeyPatch) -> None:
+    """The database's guard remains; but the agent is not told what it has done."""
     patch.setattr(asking, "_refuse_repeated", nothing)
 
 

@@ -11,13 +11,12 @@ from statistics import median
 import pytest
 
 from approvals.resume.barriers import NAMES, OUTCOME, RESTORE, SEND
-from config.drill.own_ground import own_ground
 from config.embedded import supervisor
 from oversight.drills.ground import Ground
 from oversight.drills.incidents.workers import CHILD, PARENT, kill_at, killing_ground
 from oversight.drills.reckoning import reckon
 from oversight.drills.scene import Counts, Scene
-from tests.installation import Log
+from tests.drills.stage import fresh_ground
 
 type Say = Callable[[str], None]
 
@@ -34,7 +33,7 @@ def ground(django_db_setup: None) -> Iterator[Ground]:
     """On the tests' database; its worker starts again soon, however often it ends."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(supervisor, "LAST_DELAY", supervisor.FIRST_DELAY)
-        with own_ground(output=Log()) as own:
+        with fresh_ground() as own:
             yield own
 
 

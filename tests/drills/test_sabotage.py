@@ -9,14 +9,13 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from config.drill.own_ground import own_ground
 from config.drill.programs import LOOPBACK
 from config.embedded import postgres
 from oversight.drills.ground import Ground
 from oversight.drills.incident import Verdict, hold
 from oversight.drills.incidents import INCIDENTS, deciding
 from tests.drills.sabotages import SABOTAGES
-from tests.installation import Log
+from tests.drills.stage import fresh_ground
 
 HERE = [id for id, sabotage in SABOTAGES.items() if not sabotage.own]
 OWN = [id for id, sabotage in SABOTAGES.items() if sabotage.own]
@@ -80,8 +79,7 @@ def test_with_its_guard_it_passes(id: str, bare_ground: Ground) -> None:
 @pytest.fixture
 def sabotaged_ground(id: str, django_db_setup: None) -> Iterator[Ground]:
     """An installation whose web and worker do not have the guard either."""
-    with own_ground(
-        output=Log(),
+    with fresh_ground(
         environment={"SABOTAGE": id},
         app="tests.drills.sabotaged.worker",
         asgi="tests.drills.sabotaged.web:application",
