@@ -112,7 +112,7 @@ class Task:
     def say(self, items: Iterable[Json], *, step: str) -> None:
         """Add to the conversation, once per step."""
         body = {"items": list(items), "run": self.run_id}
-        self.send(f"sessions/{self.session_id}/items", body, step=f"{step}/items")
+        self.write(f"sessions/{self.session_id}/items", body, step=f"{step}/items")
 
     def record(
         self, facts: Json, *, stage: str, reason: str, again: bool = False
