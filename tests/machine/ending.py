@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final
+from uuid import UUID
 
 from approvals.resume.sweep import sweep
 from approvals.resume.work import work
@@ -25,7 +26,8 @@ DOUBTED: Final = {"unknown", "needs_attention"}
 def drain(
     world: World, look: Callable[[], Sight], pass_by: Callable[[int], None]
 ) -> Sight:
-    """Time goes by, each time with a sweep and a worker, until nothing happens any more."""
+    """Time goes by, each time with a sweep and a worker, until nothing happens any more:
+    every job came to what it came to the time before, and nothing else moved."""
     with suppress(Problem):
         start_tenant(tenant_id=world.tenant_id, by=world.by)
     with suppress(Problem):
@@ -33,19 +35,21 @@ def drain(
         enable_agent(tenant_id=world.tenant_id, by=world.by, agent_id=agent_id)
     with suppress(Problem):
         end_recovery(tenant_id=world.tenant_id, by=world.by, reason="It ends.")
+    said: dict[UUID, str] = {}
     for _ in range(ROUNDS):
         for system in world.systems.values():
             system.land()
             system.tells, system.behaviour = True, "confirm"
         pass_by(LONG)
         sweep()
-        sight = look()
-        due = [job for job in sight.jobs if job.due_at and job.due_at <= sight.now]
-        for job in due:
-            work(job.id)
-        if not due and not sight.moves:
+        swept = look()
+        due = [job for job in swept.jobs if job.due_at and job.due_at <= swept.now]
+        before, said = said, {job.id: work(job.id) for job in due}
+        sight = look() if due else swept
+        moved = {one.what for one in (*swept.moves, *sight.moves)} - {"job"}
+        if not moved and said == before:
             break
-    return look()
+    return sight
 
 
 def standing(sight: Sight) -> Iterator[str]:
