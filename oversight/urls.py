@@ -26,5 +26,6 @@ urlpatterns = [
         workflows.export,
         name="workflow_export",
     ),
+    path("t/<slug:slug>/runs/<uuid:id>/attend", views.attend, name="attend"),
     path("t/<slug:slug>/drills", views.drills, name="drills"),
 ]

@@ -12,6 +12,7 @@ from approvals.pages.viewer import Viewer
 from approvals.presentation.case import Link
 from checkpoints.models import Checkpoint
 from kernel.clock import database_now
+from oversight.pages.attention import attention_view
 from oversight.pages.steps import checkpoint_story
 from oversight.pages.story import MOST, read_story
 from oversight.pages.workflows import place
@@ -64,6 +65,7 @@ def run_view(viewer: Viewer, run_id: UUID) -> RunView:
             for one in requests
         ),
         story=read_story(viewer, run, requests),
+        attention=attention_view(viewer, run, requests),
     )
 
 

@@ -106,6 +106,21 @@ class StoryStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionView:
+    """A run that waits for a person. `href` is empty for who may only look.
+
+    `reason` was recorded when it stopped; `case_href` leads to the question whose
+    action's outcome nobody knows, if there is one that the member sees.
+    """
+
+    reason: str
+    href: str
+    open_questions: int
+    unknown_effect: bool
+    case_href: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
     """In the context as `run`. `answer` says in one sentence where the run stands."""
 
@@ -131,3 +146,4 @@ class RunView:
     requests: tuple[Link, ...] = ()
     story: tuple[StoryStep, ...] = ()
     pages: Pages | None = None
+    attention: AttentionView | None = None

@@ -60,6 +60,9 @@ PAGES = {
     "webhooks": Address(methods=("GET", "HEAD", "POST")),
     "webhook": Address(of="webhook", methods=("GET", "POST"), form={"act": "ping"}),
     "delivery": Address(of="delivery", methods=("GET", "POST")),
+    "attend": Address(
+        of="run", methods=("POST",), form={"choice": "release", "reason": "Looked."}
+    ),
 }
 OF_REQUESTS = [n for n, page in PAGES.items() if page.of in {"request", "run"}]
 CALLS = [(name, method) for name, page in PAGES.items() for method in page.methods]
