@@ -172,3 +172,14 @@ class Envelope:
             target=self.action.target,
             arguments=self.action.arguments,
         )
+
+    def sealed_action(self) -> bytes:
+        """What an effect keeps of this action: canonical tool, target and arguments."""
+        action = self.action
+        return canonical_bytes(
+            {
+                "tool": action.tool,
+                "target": action.target,
+                "arguments": action.arguments,
+            }
+        )

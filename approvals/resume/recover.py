@@ -199,7 +199,8 @@ def _agreed(request: Request, effect: Effect) -> Envelope | None:
     envelope = Envelope(bytes(revision.envelope))
     if check_wording(revision) is not None:
         return None
-    return envelope if envelope.effect_key() == bytes(effect.key) else None
+    agreed = (envelope.effect_key(), envelope.sealed_action())
+    return envelope if agreed == (bytes(effect.key), bytes(effect.action)) else None
 
 
 def approved_tool(envelope: Envelope) -> bytes:

@@ -18,7 +18,6 @@ from approvals.services.refusing import follow_refusal, store_report
 from audit.append import Actor
 from checkpoints.effects import start_effect
 from checkpoints.models import Attempt, Effect, Tool
-from kernel.canonical import canonical_bytes
 from kernel.clock import ClockTimestamp, database_now
 from kernel.outcome import Refused
 from kernel.update import update_exactly_one
@@ -121,7 +120,7 @@ def _start(
         request_id=request.id,
         grant_id=grant.id,
         key=matter.envelope.effect_key(),
-        action=_sealed_action(matter),
+        action=matter.envelope.sealed_action(),
         fence=run.fence,
         send_before=min(matter.now + within, grant.expires_at),
         actor=actor,
@@ -134,13 +133,6 @@ def _start(
         fence=run.fence,
         consumed_at=matter.now,
         report=report,
-    )
-
-
-def _sealed_action(matter: Matter) -> bytes:
-    action = matter.envelope.action
-    return canonical_bytes(
-        {"tool": action.tool, "target": action.target, "arguments": action.arguments}
     )
 
 
