@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyturn import Conflict
+from keyturn import Conflict, Fact
 from tests.sdk.worlds import Real
 
 ODD = [{"b": 1, "a": "\ud800\x00"}, {"call": [1, 2.5, None]}]
@@ -26,6 +26,23 @@ def test_items_come_back_as_they_were_said(real: Real) -> None:
         assert [one.data for one in client.list_items(session).items] == ["kept"]
         assert client.clear_items(session).removed == 1
         assert client.pop_item(session).item is None
+
+
+def test_a_run_as_it_was(real: Real) -> None:
+    with real.client() as client, client.run("TASK-1", subject="customer-7") as run:
+        for lines in (3, 4):
+            fact = Fact(value=lines, provenance="tool", reference="counter/1")
+            run.record({"lines": fact}, reason="Counted")
+        then = client.get_state(run.id, version=1)
+        assert (then.version, then.facts["lines"]["value"]) == (1, 3)
+        assert client.get_state(run.id, at=then.at).version == 1
+        (changed,) = client.diff_state(run.id, before=1, after=2).facts
+        assert (changed["before"]["value"], changed["after"]["value"]) == (3, 4)
+        run.checkpoint({"step": "counted"})
+        assert client.restore_checkpoint(run.id, "head").payload == '{"step":"counted"}'
+        forked = client.fork_run(run.id, 1, reason="To try again")
+        assert forked.run.id != run.id
+        assert forked.forked_from["run"] == run.id
 
 
 def test_a_branch_and_what_a_model_sees_of_it(real: Real) -> None:

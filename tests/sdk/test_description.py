@@ -24,6 +24,9 @@ NOT_HERE = {"stream_events"}  # no document, but a stream without an end
 HEADERS = {"Keyturn-Fence": "fence", "Idempotency-Key": "key"}
 ELSEWHERE = {"If-Match", "If-None-Match"}  # `expected_version`; a poll is a wait
 KINDS = {
+    "DiffDocument": documents.StateDiff,
+    "PlaceInHistory": documents.PlaceInHistory,
+    "StateDocument": documents.State,
     "ForkDocument": documents.Fork,
     "RestoredDocument": documents.Restored,
     "BranchDocument": documents.Branch,

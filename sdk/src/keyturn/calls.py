@@ -7,6 +7,7 @@ made, so that sending it again is the same request, byte for byte.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 from keyturn import documents, exact
@@ -41,6 +42,8 @@ from keyturn.documents import (
     RunDocument,
     RunSummary,
     Saved,
+    State,
+    StateDiff,
     Transition,
     Version,
 )
@@ -165,6 +168,22 @@ def list_transitions(
     """What a run went through, newest first."""
     path = path_of("runs", run, "transitions")
     return listed(Transition, path, cursor=cursor, limit=limit)
+
+
+def get_state(
+    run: str, *, version: int | None = None, at: datetime | None = None
+) -> Call[State]:
+    """State, stage and facts: at a version, at a time, or as they are."""
+    when = None if at is None else at.isoformat()
+    return get(State, path_of("runs", run, "state"), version=version, at=when)
+
+
+def diff_state(
+    run: str, *, before: int | None = None, after: int | None = None
+) -> Call[StateDiff]:
+    """Which facts differ between two versions, and how."""
+    path = path_of("runs", run, "state", "diff")
+    return get(StateDiff, path, before=before, after=after)
 
 
 def complete_run(

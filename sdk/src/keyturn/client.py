@@ -47,6 +47,8 @@ class _Api:
     heartbeat_run = Operation(call(calls.heartbeat_run))
     record_transition = Operation(call(calls.record_transition))
     list_transitions = Operation(call(calls.list_transitions))
+    get_state = Operation(call(calls.get_state))
+    diff_state = Operation(call(calls.diff_state))
     complete_run = Operation(call(calls.complete_run))
     fail_run = Operation(call(calls.fail_run))
     cancel_run = Operation(call(calls.cancel_run))

@@ -342,6 +342,31 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceInHistory:
+    version: int
+    state: str
+    stage: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State(PlaceInHistory):
+    """A run as it was: `seq` is the transition that led there."""
+
+    seq: int
+    facts: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateDiff:
+    """The facts that differ: `name`, and what they were `before` and `after`."""
+
+    before: PlaceInHistory
+    after: PlaceInHistory
+    facts: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page(Generic[T]):
     """A page of a list; `next` is the cursor of the following one, or None."""
 
