@@ -31,7 +31,7 @@ def test_items_come_back_as_they_were_said(real: Real) -> None:
 def test_a_run_as_it_was(real: Real) -> None:
     with real.client() as client, client.run("TASK-1", subject="customer-7") as run:
         for lines in (3, 4):
-            fact = Fact(value=lines, provenance="tool", reference="counter/1")
+            fact = Fact(value=lines, provenance="system", reference="counter/1")
             run.record({"lines": fact}, reason="Counted")
         then = client.get_state(run.id, version=1)
         assert (then.version, then.facts["lines"]["value"]) == (1, 3)
