@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from approvals.aap import views as aap
 from approvals.api import views as api
 from approvals.api.contexts import ContextView, SummariesView
 from approvals.stream import stream
@@ -17,6 +18,7 @@ from approvals.wait.approval import approval
 from approvals.wait.events import events
 
 API = "api/v1"
+AAP = "api/aap/v1/requests"
 PAGES = "t/<slug:slug>"
 
 urlpatterns = [
@@ -32,6 +34,10 @@ urlpatterns = [
     path(f"{API}/approvals/<uuid:id>/revoke", api.RevokeView.as_view()),
     path(f"{API}/events", events),
     path(f"{API}/effects/<uuid:id>/report", api.ReportView.as_view()),
+    path(AAP, aap.requests),
+    path(f"{AAP}/<uuid:id>", aap.one),
+    path(f"{AAP}/<uuid:id>/consume", aap.consumption),
+    path(f"{AAP}/<uuid:id>/outcome", aap.outcome),
     path("r/<uuid:id>", link, name="link"),
     path(f"{PAGES}/", home, name="tenant"),
     path(f"{PAGES}/queue", queue, name="queue"),

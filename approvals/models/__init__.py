@@ -1,3 +1,4 @@
+from approvals.models.aap import AAPRequest
 from approvals.models.context import Context, Summary
 from approvals.models.decision import Decision, Grant
 from approvals.models.policy import Policy, PolicyRevision
@@ -12,6 +13,7 @@ from approvals.models.webhook import (
 )
 
 __all__ = [
+    "AAPRequest",
     "Context",
     "Decision",
     "Grant",

@@ -36,17 +36,29 @@ def request_approval(
 
     def work(verb: Verb) -> tuple[Request, Run]:
         run = _run(verb, principal, subject, session_id, run_id, fence)
-        position = Position(
-            parent=run.head_number, schema_version=1, payload=b"", header={}
-        )
-        requests = stop_and_ask(verb, principal, run, position, [ask], "all", place="")
-        return requests[0], run
+        return ask_from(verb, principal, run, ask), run
 
-    gate = _gate(principal, ask, opens=run_id is None)
+    gate = gate_to_request(principal, ask, opens=run_id is None)
     return perform(principal.tenant_id, work, gate=gate, once=once)
 
 
-def _gate(principal: Principal, ask: Ask, *, opens: bool) -> Gate:
+def ask_at_once(
+    verb: Verb, principal: Principal, ask: Ask, *, subject: str
+) -> tuple[Request, Run]:
+    """The same inside a verb that has taken `gate_to_request`, in a run of its own."""
+    run = _run(verb, principal, subject, None, None, None)
+    return ask_from(verb, principal, run, ask), run
+
+
+def ask_from(verb: Verb, principal: Principal, run: Run, ask: Ask) -> Request:
+    """Pause a locked run on one question, at an empty checkpoint after its head."""
+    position = Position(
+        parent=run.head_number, schema_version=1, payload=b"", header={}
+    )
+    return stop_and_ask(verb, principal, run, position, [ask], "all", place="")[0]
+
+
+def gate_to_request(principal: Principal, ask: Ask, *, opens: bool) -> Gate:
     gates = {gate_to_ask(principal.tenant_id, [ask])}
     if opens:
         gates.add(gate_to_start(principal.tenant_id))

@@ -1,0 +1,1 @@
+"""The Agent Approval Protocol: one more door, for the clients that speak it."""
