@@ -6,7 +6,7 @@ from kernel.protect import Table, protect
 
 
 class Migration(migrations.Migration):
-    dependencies = [("approvals", "0009_aap")]
+    dependencies = [("approvals", "0010_aap")]
 
     operations = [
         protect(

@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0008_context'),
+        ('approvals', '0009_erasure'),
         ('tenants', '0006_data_key'),
     ]
 
