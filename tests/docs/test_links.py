@@ -37,3 +37,12 @@ def _anchors(page: Path) -> set[str]:
         re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
         for heading in headings
     }
+
+
+def test_each_decision_has_a_number_of_its_own() -> None:
+    files = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    assert [file.name[:4] for file in files] == [
+        f"{n + 1:04}" for n in range(len(files))
+    ]
+    for file in files:
+        assert file.read_text().startswith(f"# {file.name[:4]}: ")
