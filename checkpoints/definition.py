@@ -30,12 +30,41 @@ _DEFINITION: Final[Mapping[str, Any]] = {
         "schema": {"type": "object"},
         "url": _ADDRESS,
         "status_url": _ADDRESS,
+        "headers": {
+            "type": "object",
+            "maxProperties": 20,
+            "propertyNames": {"pattern": "^[A-Za-z][A-Za-z0-9-]{0,63}$"},
+            "additionalProperties": {
+                "type": "string",
+                "pattern": "^[!-~]([ -~]*[!-~])?$",
+                "maxLength": 1_000,
+            },
+        },
         "timeout": {"type": "number", "minimum": 1, "maximum": 60},
         "settle": {"type": "number", "minimum": 0, "maximum": 604_800},
         "attempts": {"type": "integer", "minimum": 1, "maximum": 20},
         "resend": {"type": "boolean"},
     },
 }
+
+
+# What Keyturn says of a call itself, and what belongs to the connection.
+_OURS: Final = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "idempotency-key",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +92,12 @@ class Terms:
     def status_url(self) -> str | None:
         """Where it can be asked what came of a key, in place of `{key}`."""
         return self.definition.get("status_url")
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What a managed tool is sent besides; secrets stand in them by name."""
+        headers: Mapping[str, str] = self.definition.get("headers", {})
+        return headers
 
     @property
     def timeout(self) -> float:
@@ -95,8 +130,17 @@ def check_definition(mode: str, definition: Json) -> None:
             raise TOOL_INVALID("An http or https address.", f"/definition/{name}")
     if mode == Tool.Mode.MANAGED and "url" not in definition:
         raise TOOL_INVALID("A managed tool is called somewhere.", "/definition/url")
+    _check_headers(mode, definition)
     if KEY_PLACE not in str(definition.get("status_url", KEY_PLACE)):
         raise TOOL_INVALID(f"It contains {KEY_PLACE}.", "/definition/status_url")
+
+
+def _check_headers(mode: str, definition: Mapping[str, Any]) -> None:
+    if mode != Tool.Mode.MANAGED and "headers" in definition:
+        raise TOOL_INVALID("Only a managed tool is sent any.", "/definition/headers")
+    for name in definition.get("headers", {}):
+        if name.lower() in _OURS or name.lower().startswith("keyturn-"):
+            raise TOOL_INVALID("Keyturn sends this one.", f"/definition/headers/{name}")
 
 
 def digest_of(*, name: str, mode: str, risk: str, definition: Json) -> bytes:

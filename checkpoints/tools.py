@@ -15,6 +15,7 @@ from uuid import UUID
 from checkpoints.definition import KEY_PLACE, Terms
 from checkpoints.models import Tool
 from checkpoints.outbound import Answer, NotSent, Unanswered, send
+from checkpoints.secrets import NO_VALUE, Values, Withheld, values_for
 from kernel.canonical import canonical_bytes
 from kernel.json_schema import check_value
 from kernel.problems import Problem, declare
@@ -85,23 +86,31 @@ def call(
     """Ask a managed tool to act, outside any transaction.
 
     `not_after` is told to the tool; `start_by` is the same moment by this process's
-    monotonic clock, after which nothing is sent.
+    monotonic clock, after which nothing is sent. Secrets are filled in here, and cut
+    out of the answer.
     """
     terms = Terms.of(tool)
+    headers = _headers(key, effect_id, attempt, fence, not_after)
+    values = Values()
     try:
+        values = values_for(tool, terms.url, arguments)
         answer = send(
             "POST",
             terms.url,
-            headers=_headers(key, effect_id, attempt, fence, not_after),
-            body=canonical_bytes(dict(arguments)),
+            headers=values.in_headers(terms.headers) | headers,
+            body=canonical_bytes(values.in_arguments(arguments)),
             within=terms.timeout,
             start_by=start_by,
         )
+    except Withheld as error:
+        return _withheld(error)
     except NotSent as error:
-        return ToolOutcome(state="absent", evidence={"sent": False, **_why(error)})
+        evidence = {"sent": False, **_why(error, values)}
+        return ToolOutcome(state="absent", evidence=evidence)
     except Unanswered as error:
-        return ToolOutcome(state="unknown", evidence={"sent": True, **_why(error)})
-    return _outcome(answer)
+        evidence = {"sent": True, **_why(error, values)}
+        return ToolOutcome(state="unknown", evidence=evidence)
+    return _outcome(values.cut_out_of(answer))
 
 
 def ask_status(tool: Tool, *, key: bytes) -> ToolStatus:
@@ -110,12 +119,16 @@ def ask_status(tool: Tool, *, key: bytes) -> ToolStatus:
     if terms.status_url is None:
         return ToolStatus(state="unproved", evidence={"code": "no_status_url"})
     url = terms.status_url.replace(KEY_PLACE, key.hex())
-    headers, asked = {"Accept": "application/json"}, time.monotonic()
+    values, asked = Values(), time.monotonic()
     try:
+        values = values_for(tool, url)
+        headers = values.in_headers(terms.headers) | {"Accept": "application/json"}
         answer = send("GET", url, headers=headers, within=terms.timeout)
+    except Withheld as error:
+        return ToolStatus(state="unproved", evidence=_without(error))
     except (NotSent, Unanswered) as error:
-        return ToolStatus(state="unproved", evidence=_why(error))
-    return replace(_status(answer), asked=asked)
+        return ToolStatus(state="unproved", evidence=_why(error, values))
+    return replace(_status(values.cut_out_of(answer)), asked=asked)
 
 
 def _headers(
@@ -181,5 +194,17 @@ def _seen(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _why(error: NotSent | Unanswered) -> dict[str, str]:
-    return {"code": error.code, "detail": error.detail[:EXCERPT]}
+def _why(error: NotSent | Unanswered, values: Values) -> dict[str, str]:
+    detail = values.cut_out(error.detail.encode(errors="replace")).decode()
+    return {"code": error.code, "detail": detail[:EXCERPT]}
+
+
+def _withheld(error: Withheld) -> ToolOutcome:
+    """Nothing left us. What has no value here may have one later; a right is lost."""
+    missing = error.code == NO_VALUE
+    evidence = {"sent": False, **_without(error)}
+    return ToolOutcome(state="absent" if missing else "failed", evidence=evidence)
+
+
+def _without(error: Withheld) -> dict[str, str]:
+    return {"code": error.code, "secret": error.name[:MAX_EXTERNAL_ID]}

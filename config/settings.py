@@ -51,6 +51,8 @@ if EMBEDDED and not SETUP_CODE:
 
 AUDIT_KEY = env.path("KEYTURN_AUDIT_KEY", DATA_DIR / "keys" / "audit.pem")
 DATA_KEYS = env.path("KEYTURN_DATA_KEYS", DATA_DIR / "keys" / "data.keys")
+# What `secret://name` stands for, as files `<tenant>/<name>` (see docs/how-to).
+SECRETS_DIR = env.path("KEYTURN_SECRETS_DIR", DATA_DIR / "secrets")
 
 # -- Apps -----------------------------------------------------------------------------
 

@@ -48,7 +48,8 @@ def refuse_secret(value: Json, pointer: str) -> None:
     found = find_secret(value)
     if found is not None:
         raise SECRET_IN_ARGUMENTS(
-            f"This looks like a credential ({found.kind}). Its place is not in here.",
+            f"This looks like a credential ({found.kind}). Its place is not in here;"
+            " a tool that Keyturn calls can be given `secret://name` instead.",
             pointer + found.pointer,
         )
 

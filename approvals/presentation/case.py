@@ -31,6 +31,17 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecretRow:
+    """A secret that the call uses by name. `why` says, in our words, why it may not."""
+
+    name: str
+    place: str
+    tool: str
+    host: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExactAction:
     """What is digested and runs, in full.
 
@@ -48,6 +59,7 @@ class ExactAction:
     size: int
     money: Money | None = None
     disguised: int = 0
+    secrets: tuple[SecretRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

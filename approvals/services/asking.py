@@ -22,6 +22,7 @@ from approvals.services.granting import grant, move_request
 from approvals.titles import title_of
 from audit.append import Actor
 from checkpoints.models import Checkpoint, Risk, Tool
+from checkpoints.secrets import refuse_unusable, refuse_unusable_headers
 from checkpoints.tools import ARGUMENTS_INVALID
 from checkpoints.tools import check_arguments as check_schema_of
 from kernel.canonical import canonical_bytes
@@ -106,12 +107,14 @@ def _check(tool: Tool, ask: Ask, place: str) -> None:
     if not tool.enabled:
         raise TOOL_DISABLED(f"{tool.name} is switched off.", f"{place}/tool")
     check_arguments(tool, dict(ask.arguments), pointer=f"{place}/arguments")
+    refuse_unusable_headers(tool, pointer=f"{place}/tool")
     refuse_secret(ask.target, f"{place}/target")
     refuse_secret(list(ask.preconditions), f"{place}/preconditions")
 
 
 def check_arguments(tool: Tool, arguments: dict[str, Any], *, pointer: str) -> None:
-    """Refuse arguments that are too large, do not fit, or hold a secret."""
+    """Refuse arguments that are too large, do not fit, hold a secret, or name one that
+    the tool may not use."""
     size = len(canonical_bytes(arguments))
     if size > MOST_ARGUMENT_BYTES:
         raise ARGUMENTS_INVALID(
@@ -119,6 +122,7 @@ def check_arguments(tool: Tool, arguments: dict[str, Any], *, pointer: str) -> N
         )
     check_schema_of(tool, arguments, pointer=pointer)
     refuse_secret(arguments, pointer)
+    refuse_unusable(tool, arguments, pointer=pointer)
 
 
 def without_secrets(text: str, tenant_id: UUID) -> str:

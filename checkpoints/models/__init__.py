@@ -1,6 +1,7 @@
 from checkpoints.models.checkpoint import Checkpoint
 from checkpoints.models.effect import Attempt, Effect
 from checkpoints.models.restore import Fork, RestoreReport
+from checkpoints.models.secret import SecretName
 from checkpoints.models.tool import Risk, Tool
 
 __all__ = [
@@ -10,5 +11,6 @@ __all__ = [
     "Fork",
     "RestoreReport",
     "Risk",
+    "SecretName",
     "Tool",
 ]

@@ -68,6 +68,14 @@ def _handler(server: ToolServer) -> type[BaseHTTPRequestHandler]:
         def habit_confirm(self, _: str) -> None:
             self.answer(201, self.act())
 
+        def habit_echo(self, _: str) -> None:
+            """It repeats all that it was told, as debugging servers do."""
+            self.act()
+            _, _, headers, body = server.requests[-1]
+            said = headers.get("Authorization", "")
+            members = {"external_id": said, "headers": headers, "body": body.decode()}
+            self.answer(201, members)
+
         def habit_say(self, status: str) -> None:
             self.answer(int(status), {"external_id": "CR-1"})
 

@@ -21,6 +21,8 @@ from django.test import Client
 from approvals.models import Request, ResumeJob
 from approvals.resume.work import work
 from approvals.services.redeem import redeem
+from checkpoints.secrets import variable_of
+from checkpoints.services import register_secret
 from config.embedded import postgres
 from config.embedded.account import postgres_account
 from config.embedded.binaries import programs
@@ -29,7 +31,11 @@ from kernel.scope import tenant_transaction
 from sessions.models import Fact
 from tests.api import Api
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
+from tests.checkpoints.conftest import toolserver
+from tests.checkpoints.toolserver import ToolServer
 from tests.factories import unique
+
+__all__ = ["toolserver"]
 
 
 def fill(alphabet: str, length: int) -> str:
@@ -212,6 +218,55 @@ def test_sixteen_kinds_on_every_door_are_nowhere_in_plain_text(
     assert leaks == []
     for place in ("database", "pages"):
         assert places[place].count("[redacted: AWS access key, ") >= 3
+
+
+@pytest.mark.parametrize("habit", ["echo", "say/500"])
+def test_a_named_secret_reaches_its_tool_and_nothing_else(
+    habit: str,
+    toolserver: ToolServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    stage = fresh_stage(
+        "managed",
+        url=f"{toolserver.url}/{habit}",
+        headers={"Authorization": "Bearer secret://pay_token"},
+    )
+    values = {"pay_token": f"tok-{unique()}", "pin": f'pin "{unique()}" ä'}
+    for name, value in values.items():
+        who = {"tenant_id": stage.tenant_id, "by": stage.house.alice.id}
+        register_secret(**who, name=name, tool="pay")
+        monkeypatch.setenv(variable_of(stage.house.tenant.slug, name), value)
+    arguments = ARGUMENTS | {"payee": "secret://pin"}
+    request = stage.ask(arguments=arguments)
+    stage.answer(request)
+    with tenant_transaction(stage.tenant_id):
+        job = ResumeJob.objects.get(request=request)
+    work(job.id)
+
+    ((_, _, headers, body),) = toolserver.requests
+    assert headers["Authorization"] == f"Bearer {values['pay_token']}"
+    assert json.loads(body) == ARGUMENTS | {"payee": values["pin"]}
+    export = tmp_path / "audit.ndjson"
+    call_command("export_audit", tenant=str(stage.tenant_id), out=str(export))
+    printed = capfd.readouterr()
+    shown = pages(stage, [request])
+    places = {
+        "database": dump(),
+        "logs": caplog.text + printed.out + printed.err,
+        "pages": shown,
+        "contexts": contexts(Api.of(stage.house.robot), [str(request.run_id)]),
+        "export": export.read_text(),
+    }
+    for value in values.values():
+        for needle in needles(value):
+            assert [place for place, text in places.items() if needle in text] == []
+    place = toolserver.url.removeprefix("http://")
+    assert "secret://pin" in shown
+    assert f"a secret for <code>pay</code> at <code>{place}</code> only" in shown
 
 
 def test_the_search_finds_what_is_there_and_fingerprints_agree() -> None:

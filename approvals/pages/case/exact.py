@@ -8,8 +8,14 @@ from approvals.pages.case.record import CaseRecord
 from approvals.pages.disguise import count_disguised
 from approvals.pages.sealed import sealed_record
 from approvals.presentation.arguments import argument_tree, exact_text, money
-from approvals.presentation.case import ChangeRow, Changes, ExactAction
+from approvals.presentation.case import (
+    ChangeRow,
+    Changes,
+    ExactAction,
+    SecretRow,
+)
 from approvals.presentation.differences import differences
+from checkpoints.secrets import PREFIX, Use
 from kernel.canonical import canonical_bytes
 
 
@@ -30,6 +36,17 @@ def exact_action(record: CaseRecord) -> ExactAction:
         size=len(canonical_bytes(arguments)),
         money=money(arguments),
         disguised=count_disguised([arguments, target]),
+        secrets=tuple(_secret(record, use) for use in record.secrets),
+    )
+
+
+def _secret(record: CaseRecord, use: Use) -> SecretRow:
+    return SecretRow(
+        name=f"{PREFIX}{use.name}",
+        place=use.pointer,
+        tool=record.request.tool.name,
+        host=use.host,
+        why=use.why.title if use.why else "",
     )
 
 

@@ -26,6 +26,7 @@ from approvals.problems import NOT_FOUND
 from approvals.separation import Standing, standing
 from approvals.states import OPEN
 from checkpoints.models import Attempt, Effect
+from checkpoints.secrets import Use, uses_in_call
 from kernel.clock import database_now
 from sessions.models import Fact
 from tenants.models import Member
@@ -58,6 +59,7 @@ class CaseRecord:
     attempts: Sequence[Attempt]
     facts: Sequence[Fact]
     standing: Standing | None
+    secrets: Sequence[Use]
     asking_side: Mapping[UUID, str]
     people: Mapping[UUID, str]
     now: datetime
@@ -144,6 +146,7 @@ def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
         attempts=_attempts(effect),
         facts=list(Fact.objects.filter(run_id=request.run_id).order_by("name")),
         standing=_standing(request, revision, envelope),
+        secrets=_secrets(request, envelope),
         asking_side=asking_side(request, revision, envelope),
         people=_people(request.tenant_id),
         now=database_now(),
@@ -196,6 +199,12 @@ def _standing(
     if obligation is None or not sealed_record(envelope):
         return None
     return standing(request, revision, envelope, obligation)
+
+
+def _secrets(request: Request, envelope: Envelope) -> list[Use]:
+    """What the call would use, of the tool and the names as they are now."""
+    arguments = sealed_record(envelope).get("arguments", {})
+    return uses_in_call(request.tool, arguments)
 
 
 def _people(tenant_id: UUID) -> dict[UUID, str]:
