@@ -11,6 +11,7 @@ from django.db.models import Max
 
 from audit.append import Actor
 from kernel.problems import NOT_FOUND, declare
+from kernel.update import update_exactly_one
 from sessions.models import Branch, Item, Removal, Run, Session
 from sessions.queries import TRUNK, inherited, items_on, require_branch
 from sessions.runs import ENDED, WAITING
@@ -83,13 +84,27 @@ def require_free(
 
 
 def next_position(session: Session, branch: int) -> int:
-    """Where the next item of the branch goes: no position is ever given twice."""
+    """Where the next item of the branch goes: no position is ever given twice.
+
+    Also not one whose item is gone; rows from before there was a count still tell theirs.
+    """
     own = Item.objects.filter(session_id=session.id, branch=branch)
-    last = own.aggregate(last=Max("position"))["last"]
-    if last is None and branch != TRUNK:
-        rows = Branch.objects.filter(session_id=session.id, number=branch)
-        last = rows.values_list("at", flat=True).get()
-    return (last or 0) + 1
+    last = own.aggregate(last=Max("position"))["last"] or 0
+    if branch == TRUNK:
+        return max(last, session.last_position) + 1
+    rows = Branch.objects.filter(session_id=session.id, number=branch)
+    return max(last, *rows.values_list("at", "last_position").get()) + 1
+
+
+def keep_position(session: Session, branch: int, last: int) -> None:
+    """Remember the highest position that was given on a branch of a locked session."""
+    if branch == TRUNK:
+        rows = Session.objects.filter(id=session.id, last_position__lt=last)
+        update_exactly_one(rows, last_position=last)
+        session.last_position = last
+    else:
+        lines = Branch.objects.filter(session_id=session.id, number=branch)
+        update_exactly_one(lines.filter(last_position__lt=last), last_position=last)
 
 
 def add_removal(

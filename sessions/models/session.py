@@ -16,6 +16,7 @@ class Session(TenantModel):
     salt = models.BinaryField(default=new_key)  # of its key; empty once erased
     erased_at = models.DateTimeField(null=True)
     due_at = models.DateTimeField(null=True)  # erased, and rows are still to go
+    last_position = models.BigIntegerField(default=0, db_default=0)  # ever, on the trunk
 
     class Meta:
         constraints = [
@@ -45,6 +46,7 @@ class Branch(TenantModel):
     origin = models.PositiveIntegerField()
     at = models.BigIntegerField()  # the origin's newest position that was taken along
     inherits = models.JSONField(default=list)
+    last_position = models.BigIntegerField(default=0, db_default=0)  # ever given here
 
     class Meta:
         constraints = [

@@ -14,6 +14,7 @@ from kernel.problems import NOT_FOUND, declare
 from sessions.branches import (
     add_branch,
     add_removal,
+    keep_position,
     next_position,
     require_free,
     take_less,
@@ -218,6 +219,7 @@ def _add(verb: Verb, who: Principal, line: _Line, texts: Sequence[str]) -> list[
     seal_items(items, session=line.session)
     if items:
         added = Item.objects.bulk_create(items)
+        keep_position(line.session, line.branch, added[-1].position)
         about = ("session", line.session.id)
         data = {**_extent(added), "branch": line.branch}
         verb.record("session.items_appended", actor=who.actor, subject=about, data=data)

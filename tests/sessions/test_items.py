@@ -14,6 +14,7 @@ from sessions.queries import latest_items
 from sessions.services import (
     Place,
     append_items,
+    branch_session,
     claim_run,
     clear_items,
     open_session,
@@ -23,6 +24,7 @@ from sessions.services import (
 )
 from tenants.principal import Principal
 from tests.chain import kinds_of
+from tests.checkpoints.tampering import superuser_says
 from tests.concurrency import together
 from tests.refusals import refused
 from tests.sessions.said import positions, raws
@@ -284,3 +286,17 @@ def test_while_a_run_waits_its_branch_is_leased(
         who=who, session_id=session.id, items=["3"], run_id=run.id, fence=run.fence
     )
     assert raws(who, session) == ["1", "3"]
+
+
+def test_a_position_is_not_given_again_after_its_row_is_gone(
+    who: Principal, session: Session
+) -> None:
+    branch = branch_session(who=who, session_id=session.id).number
+    for line in (0, branch):
+        append_items(who=who, session_id=session.id, items=["1", "2"], branch=line)
+    superuser_says(
+        f"delete from agent_sessions_item where session_id = '{session.id}'"
+    )
+    for line in (0, branch):
+        append_items(who=who, session_id=session.id, items=["3"], branch=line)
+        assert positions(who, session, line) == [3]
