@@ -167,6 +167,12 @@ class Contract:
         age: int | None = self._fields.get(name, {}).get("max_age")
         return age
 
+    @property
+    def authority(self) -> frozenset[str]:
+        """The facts that it calls authority-bearing."""
+        fields = self._fields.items()
+        return frozenset(name for name, one in fields if one.get("authority"))
+
     def check_stage(self, current: str, to: str) -> None:
         """Raises `stage_not_allowed` (422) unless `to` follows, or is, the current one."""
         stages = self.definition.get("stages")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sessions.models import Run
+from sessions.models import Item, Run, Session
 from tenants.verbs import Verb
 
 type OpenRequests = Callable[[Collection[UUID]], Mapping[UUID, Sequence[UUID]]]
@@ -16,6 +16,12 @@ type OpenRequests = Callable[[Collection[UUID]], Mapping[UUID, Sequence[UUID]]]
 type Closing = Callable[[Verb, Run], None]
 """Closes what an ending run leaves open: a locked run, before it ends. May refuse."""
 
+type Lost = Callable[[Sequence[Item], Sequence[Item]], Sequence[str]]
+"""Of what a line said before and says after: what that matters is not said any more."""
+
+type Critical = Callable[[Session, Run | None], Lost | None]
+"""Finds what a locked session's line must go on saying, for its run; None: nothing."""
+
 
 @dataclass(slots=True)
 class Hooks:
@@ -23,6 +29,7 @@ class Hooks:
 
     open_requests: OpenRequests = lambda _: {}
     closing: Closing | None = None
+    critical: Critical = lambda _session, _run: None
 
 
 hooks = Hooks()

@@ -6,7 +6,7 @@ Whoever asks is authorised by the first statement, before a row of any of it is 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from approvals.context.items import Entry, read_item
@@ -68,8 +68,7 @@ class Records:
     @property
     def authority(self) -> frozenset[str]:
         """The facts that the workflow calls authority-bearing."""
-        fields: Mapping[str, Any] = self.contract.definition.get("fields", {})
-        return frozenset(name for name, one in fields.items() if one.get("authority"))
+        return self.contract.authority
 
 
 @dataclass(frozen=True, kw_only=True)

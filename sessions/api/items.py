@@ -47,7 +47,7 @@ from sessions.services import (
     pop_item,
     replace_items,
 )
-from sessions.services.items import ITEMS_CHANGED
+from sessions.services.items import CRITICAL_ITEM, ITEMS_CHANGED
 from sessions.vault import ITEM_UNREADABLE
 from tenants.idempotency import Replayed
 from tenants.rest.answers import json_response, rendered
@@ -133,7 +133,9 @@ class PopView(AgentView):
         request=LineSerializer,
         parameters=[FENCED_IF_IN_A_RUN],
         responses=PoppedDocument,
-        extensions=refuses(*NOT_FENCED, BRANCH_HELD, PAUSE_OPEN, *SEALED),
+        extensions=refuses(
+            *NOT_FENCED, BRANCH_HELD, PAUSE_OPEN, CRITICAL_ITEM, *SEALED
+        ),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """Take the newest item back, and read it. No two callers get the same."""
@@ -166,7 +168,9 @@ class ClearView(AgentView):
         request=RemovalSerializer,
         parameters=[FENCED_IF_IN_A_RUN],
         responses=RemovedDocument,
-        extensions=refuses(*NOT_FENCED, BRANCH_HELD, PAUSE_OPEN, *SEALED),
+        extensions=refuses(
+            *NOT_FENCED, BRANCH_HELD, PAUSE_OPEN, CRITICAL_ITEM, *SEALED
+        ),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """Take all items of the branch back; that it happened stays on record."""
@@ -194,7 +198,12 @@ class ReplaceView(AgentView):
         parameters=[FENCED_IF_IN_A_RUN],
         responses={201: PlacesDocument},
         extensions=refuses(
-            *NOT_FENCED, BRANCH_HELD, PAUSE_OPEN, ITEMS_CHANGED, DATA_ERASED
+            *NOT_FENCED,
+            BRANCH_HELD,
+            PAUSE_OPEN,
+            ITEMS_CHANGED,
+            CRITICAL_ITEM,
+            DATA_ERASED,
         ),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:

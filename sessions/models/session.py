@@ -16,7 +16,9 @@ class Session(TenantModel):
     salt = models.BinaryField(default=new_key)  # of its key; empty once erased
     erased_at = models.DateTimeField(null=True)
     due_at = models.DateTimeField(null=True)  # erased, and rows are still to go
-    last_position = models.BigIntegerField(default=0, db_default=0)  # ever, on the trunk
+    last_position = models.BigIntegerField(
+        default=0, db_default=0
+    )  # ever, on the trunk
 
     class Meta:
         constraints = [

@@ -11,6 +11,7 @@ from uuid import UUID
 from audit.append import Actor
 from kernel.canonical import definition_digest
 from kernel.problems import declare
+from kernel.secrets import refuse_secret
 from kernel.update import update_exactly_one
 from sessions.contract import KIND, WORKFLOW_INVALID, check_definition
 from sessions.models import Workflow, WorkflowDraft
@@ -34,11 +35,12 @@ def save_draft(
 ) -> WorkflowDraft:
     """Write the kind's one open draft; whatever was validated before is so no more.
 
-    Raises `workflow_invalid` (422) for a kind that is no name, and what `permitted`
-    raises.
+    Raises `workflow_invalid` (422) for a kind that is no name, `secret_in_arguments`
+    (422) with the place of a credential, and what `permitted` raises.
     """
     if not re.fullmatch(KIND, kind):
         raise WORKFLOW_INVALID("A kind is one word, of letters, digits, - and _.")
+    refuse_secret(definition, "/definition")
 
     def work(verb: Verb) -> WorkflowDraft:
         actor = permitted(tenant_id, by)

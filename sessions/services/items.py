@@ -5,7 +5,8 @@ that writes, so that a claim cannot come in between.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -19,6 +20,7 @@ from sessions.branches import (
     require_free,
     take_less,
 )
+from sessions.hooks import hooks
 from sessions.models import Branch, Item, Removal, Run, Session
 from sessions.queries import (
     TRUNK,
@@ -35,6 +37,9 @@ from tenants.idempotency import Once
 from tenants.principal import Principal
 from tenants.verbs import Verb, perform
 
+CRITICAL_ITEM: Final = declare(
+    "critical_item", status=409, title="The history has to go on saying this for now"
+)
 ITEMS_CHANGED: Final = declare(
     "items_changed", status=409, title="The items changed since you read them"
 )
@@ -62,6 +67,11 @@ class _Line:
         """The positions that stand, newest first."""
         items = items_on(self.session.id, self.branch).order_by("-position")
         return list(items.values_list("position", flat=True))
+
+    def items(self) -> Sequence[Item]:
+        """All that stands, opened."""
+        items = items_on(self.session.id, self.branch).order_by("position")
+        return open_items(list(items), session_id=self.session.id)
 
 
 def append_items(
@@ -93,7 +103,9 @@ def append_items(
 def pop_item(*, who: Principal, place: Place, once: Once | None = None) -> Item | None:
     """Take the newest item back; None when there is none. Nobody else takes the same.
 
-    Raises what `append_items` does, and `pause_open` (409) while its run waits.
+    Raises what `append_items` does, `pause_open` (409) while its run waits, and
+    `critical_item` (409), with what would be `lost`: the call of a request that waits,
+    or the item that a fact on which authority rests refers to.
     """
 
     def work(verb: Verb) -> Item | None:
@@ -101,7 +113,8 @@ def pop_item(*, who: Principal, place: Place, once: Once | None = None) -> Item 
         _require_no_pause(line)
         newest = items_on(line.session.id, line.branch).order_by("-position")[:1]
         for item in open_items(list(newest), session_id=line.session.id):
-            _remove(verb, who, line, Removal.Kind.POP, [item.position])
+            with _nothing_critical_lost(line):
+                _remove(verb, who, line, Removal.Kind.POP, [item.position])
             return item
         return None
 
@@ -119,7 +132,8 @@ def clear_items(
     def work(verb: Verb) -> Removal | None:
         line = _line(who, place)
         _require_no_pause(line)
-        return _remove(verb, who, line, Removal.Kind.CLEAR, line.said(), reason)
+        with _nothing_critical_lost(line):
+            return _remove(verb, who, line, Removal.Kind.CLEAR, line.said(), reason)
 
     return perform(who.tenant_id, work, once=once)
 
@@ -144,8 +158,9 @@ def replace_items(
         _require_no_pause(line)
         said = line.said()
         _require_last(said, expected_last)
-        _remove(verb, who, line, Removal.Kind.REPLACE, said, reason)
-        return _add(verb, who, line, items)
+        with _nothing_critical_lost(line, "/items"):
+            _remove(verb, who, line, Removal.Kind.REPLACE, said, reason)
+            return _add(verb, who, line, items)
 
     return perform(who.tenant_id, work, once=once)
 
@@ -205,6 +220,18 @@ def _require_no_pause(line: _Line) -> None:
     """What people are looking at, while they decide, is not rewritten."""
     if line.run is not None and line.run.state in WAITING:
         raise PAUSE_OPEN("Items are removed before a pause or after it.")
+
+
+@contextmanager
+def _nothing_critical_lost(line: _Line, pointer: str | None = None) -> Iterator[None]:
+    """Looks before and after: what is refused in between leaves the history as it was."""
+    find_lost = hooks.critical(line.session, line.run)
+    before = line.items() if find_lost else []
+    yield
+    lost = find_lost(before, line.items()) if find_lost else []
+    if lost:
+        detail = f"It must still hold {', '.join(lost)}."
+        raise CRITICAL_ITEM(detail, pointer, lost=lost)
 
 
 def _require_last(said: Sequence[int], expected: int | None) -> None:

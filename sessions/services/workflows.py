@@ -6,6 +6,7 @@ from uuid import UUID
 from audit.append import Actor
 from kernel.canonical import definition_digest
 from kernel.problems import declare
+from kernel.secrets import refuse_secret
 from kernel.scope import tenant_transaction
 from sessions.contract import check_definition
 from sessions.models import Workflow
@@ -30,9 +31,10 @@ def define_workflow(
     """Give a kind of work its next version, for runs that start from now on.
 
     The same definition again changes nothing. Raises 422 `workflow_invalid` or
-    `schema_invalid`, and what `permitted` raises.
+    `schema_invalid`, `secret_in_arguments`, and what `permitted` raises.
     """
     check_definition(definition)
+    refuse_secret(definition, "/definition")
 
     def work(verb: Verb) -> Workflow:
         actor = permitted(tenant_id, by)

@@ -9,6 +9,7 @@ from sessions.contract import check_definition
 from sessions.models import Workflow, WorkflowDraft
 from sessions.queries import current_workflow
 from sessions.services import (
+    define_workflow,
     publish_draft,
     save_draft,
     validate_draft,
@@ -132,3 +133,17 @@ def test_the_shipped_invoice_workflow_is_that_of_the_example_agent() -> None:
     assert definition["schema_versions"] == WORKFLOW["schema_versions"]
     for name, field in WORKFLOW["fields"].items():
         assert {key: definition["fields"][name][key] for key in field} == field
+
+
+@pytest.mark.parametrize("way", [save_draft, define_workflow])
+def test_a_credential_is_refused_with_its_place_and_not_kept(
+    house: House, way: Any
+) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    definition = {"fields": {"a": {"description": f"Call it with {secret}."}}}
+    place = "/definition/fields/a/description"
+    with refused("secret_in_arguments", status=422, pointer=place):
+        way(**acting(house), definition=definition)
+    with tenant_transaction(house.id):
+        assert not WorkflowDraft.objects.exists()
+        assert in_force(house) is None

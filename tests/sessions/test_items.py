@@ -294,9 +294,7 @@ def test_a_position_is_not_given_again_after_its_row_is_gone(
     branch = branch_session(who=who, session_id=session.id).number
     for line in (0, branch):
         append_items(who=who, session_id=session.id, items=["1", "2"], branch=line)
-    superuser_says(
-        f"delete from agent_sessions_item where session_id = '{session.id}'"
-    )
+    superuser_says(f"delete from agent_sessions_item where session_id = '{session.id}'")
     for line in (0, branch):
         append_items(who=who, session_id=session.id, items=["3"], branch=line)
         assert positions(who, session, line) == [3]
