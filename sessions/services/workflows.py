@@ -6,8 +6,8 @@ from uuid import UUID
 from audit.append import Actor
 from kernel.canonical import definition_digest
 from kernel.problems import declare
-from kernel.secrets import refuse_secret
 from kernel.scope import tenant_transaction
+from kernel.secrets import refuse_secret
 from sessions.contract import check_definition
 from sessions.models import Workflow
 from sessions.queries import DEFAULT_KIND, current_workflow
