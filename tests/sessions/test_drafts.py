@@ -146,4 +146,4 @@ def test_a_credential_is_refused_with_its_place_and_not_kept(
         way(**acting(house), definition=definition)
     with tenant_transaction(house.id):
         assert not WorkflowDraft.objects.exists()
-        assert in_force(house) is None
+    assert in_force(house) is None
