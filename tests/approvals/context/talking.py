@@ -67,7 +67,12 @@ class Desk:
             fence=self.run.fence,
             expected_version=self.run.version,
             facts={
-                name: Claim(value=value, provenance=provenance, reference="ref/1")
+                name: Claim(
+                    value=value,
+                    provenance=provenance,
+                    reference="ref/1",
+                    evidence_digest="sha256:1",
+                )
                 for name, value in facts.items()
             },
             reason="observed",
