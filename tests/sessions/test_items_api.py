@@ -1,5 +1,7 @@
 """Items over HTTP: exact bytes whichever way they go, and only once."""
 
+import hashlib
+
 import pytest
 
 from sessions.models import Run, Session
