@@ -220,6 +220,7 @@ DOORS: Final = (
         place="sessions/{session}/items/pop",
         body=lambda world: _line(world),
         fence=_run_fence,
+        optional_body=True,
     ),
     Door(
         method="post",
@@ -227,6 +228,7 @@ DOORS: Final = (
         place="sessions/{session}/items/clear",
         body=lambda world: {**_line(world), "reason": "asked for"},
         fence=_run_fence,
+        optional_body=True,
     ),
     Door(
         method="post",

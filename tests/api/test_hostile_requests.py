@@ -23,7 +23,7 @@ LISTS = pytest.mark.parametrize(
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return fresh_world()
+    return fresh_world().complete()
 
 
 def problem(answer: Any) -> tuple[int, str]:
@@ -342,7 +342,9 @@ def test_an_empty_body_is_an_empty_object(door: Door, world: World) -> None:
     world = world.afresh()
     answer = door.call(world, raw=b"")
     if door.optional_body:
-        assert answer.status_code in {200, 201}, answer.content
+        # It was understood; but a branch that a run is on is not everybody's.
+        done = answer.status_code in {200, 201}
+        assert done or problem(answer) == (409, "branch_held")
     else:
         assert problem(answer) == (400, "invalid_field")
 

@@ -39,11 +39,7 @@ CONTEXT = ("approvals_revision", "checkpoints_checkpoint", "agent_sessions_fact"
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    world = fresh_world()
-    for name in NAMES:
-        getattr(world, name)
-    assert world.context  # recorded before anybody tries
-    return world
+    return fresh_world().complete()
 
 
 @pytest.fixture(scope="module")

@@ -36,6 +36,12 @@ class World:
         """The same people and agent, with other things."""
         return World(stage=self.stage)
 
+    def complete(self) -> "World":
+        """Make all of it now, so that nothing appears when it is named."""
+        for name in (*NAMES, "free_branch", "context"):
+            assert getattr(self, name)
+        return self
+
     @cached_property
     def run(self) -> Run:
         """Running, with one checkpoint."""
