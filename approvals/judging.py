@@ -41,7 +41,7 @@ def judge_action(
             environment=key.environment,
             agent=agent.name,
             subject=session.subject,
-            facts=fact_values(run.id),
+            facts=fact_values(run),
         ),
     )
 

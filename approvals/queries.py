@@ -18,7 +18,9 @@ from approvals.models import (
 )
 from approvals.policy.evaluate import Statement
 from approvals.problems import NOT_FOUND
-from sessions.models import Fact
+from kernel.clock import ClockTimestamp
+from sessions.contract import Contract
+from sessions.models import Fact, Run
 
 UNRESOLVED: Final = (
     Request.State.PENDING,
@@ -42,9 +44,15 @@ def statements() -> list[Statement]:
     ]
 
 
-def fact_values(run_id: UUID) -> dict[str, object]:
-    """The run's facts as plain values, for selectors and preconditions."""
-    return dict(Fact.objects.filter(run_id=run_id).values_list("name", "value"))
+def fact_values(run: Run) -> dict[str, object]:
+    """The run's facts as plain values, for selectors; none whose lifetime is over."""
+    contract, age = Contract.of(run.workflow), ClockTimestamp() - F("observed_at")
+    rows = Fact.objects.filter(run_id=run.id).annotate(age=age)
+    return {
+        name: value
+        for name, value, seen in rows.values_list("name", "value", "age")
+        if not contract.has_lapsed(name, seen.total_seconds())
+    }
 
 
 def lock_request(request_id: UUID) -> Request:

@@ -46,6 +46,7 @@ STAGE_NAME: Final = "^[a-z][a-z0-9_-]{0,63}$"
 _STAGE: Final = {"type": "string", "pattern": STAGE_NAME}
 _TEXT: Final = {"type": "string", "maxLength": 500}
 LIFETIMES: Final = ("run", "session", "record")
+"""In words, of which none ends before its run; or a number of seconds."""
 VISIBILITIES: Final = ("everyone", "people", "overseers")
 OWNED: Final = ("session", "records", "retention", "recovery", "approvals")
 _VERSION: Final = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
@@ -72,7 +73,12 @@ _DEFINITION: Final[Mapping[str, Any]] = {
                     },
                     "authority": {"type": "boolean"},
                     "description": _TEXT,
-                    "lifetime": {"enum": list(LIFETIMES)},
+                    "lifetime": {
+                        "anyOf": [
+                            {"enum": list(LIFETIMES)},
+                            {"type": "integer", "minimum": 1},
+                        ]
+                    },
                     "visibility": {"enum": list(VISIBILITIES)},
                     "system_of_record": _TEXT,
                     "max_age": {"type": "integer", "minimum": 1},
@@ -173,6 +179,30 @@ class Contract:
         fields = self._fields.items()
         return frozenset(name for name, one in fields if one.get("authority"))
 
+    def lifetime(self, name: str) -> int | None:
+        """After how many seconds the fact is as if it had not been stated; None: never."""
+        said = self._fields.get(name, {}).get("lifetime")
+        return said if isinstance(said, int) else None
+
+    def has_lapsed(self, name: str, age: float) -> bool:
+        """Whether a fact that was observed `age` seconds ago is none any more."""
+        lifetime = self.lifetime(name)
+        return lifetime is not None and age > lifetime
+
+    def shows_model(self, name: str) -> bool:
+        """Whether the fact may be in a model's context."""
+        return self._visibility(name) == "everyone"
+
+    def shows_agent(self, name: str) -> bool:
+        """Whether the agent may read the fact back."""
+        return self._visibility(name) != "overseers"
+
+    @property
+    def retention(self) -> int | None:
+        """For how many days its runs are kept, unless the tenant says otherwise."""
+        days: int | None = self.definition.get("retention", {}).get("days")
+        return days
+
     def check_stage(self, current: str, to: str) -> None:
         """Raises `stage_not_allowed` (422) unless `to` follows, or is, the current one."""
         stages = self.definition.get("stages")
@@ -193,7 +223,7 @@ class Contract:
         `ages` are those of the facts that the run states, in seconds.
         """
         for name in self.required(stage):
-            if name not in ages:
+            if name not in ages or self.has_lapsed(name, ages[name]):
                 raise FACT_MISSING(f"{stage} needs {name}.", "/stage", fact=name)
             most = self.max_age(name)
             if most is not None and ages[name] > most:
@@ -218,6 +248,10 @@ class Contract:
         if "schema" in field:
             place = f"{pointer}/value"
             check_value(field["schema"], claim.value, pointer=place, kind=FACT_INVALID)
+
+    def _visibility(self, name: str) -> str:
+        seen: str = self._fields.get(name, {}).get("visibility", "everyone")
+        return seen
 
     @property
     def _fields(self) -> Mapping[str, Any]:

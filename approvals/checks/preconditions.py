@@ -27,10 +27,13 @@ def _check(wanted: dict[str, Any], fact: Fact | None, matter: Matter) -> Refused
     name = wanted["field"]
     if fact is None:
         return _refuse("precondition_missing", f"The run no longer states {name}.")
+    contract = Contract.of(matter.run.workflow)
+    age = (matter.now - fact.observed_at).total_seconds()
+    if contract.has_lapsed(name, age):
+        return _refuse("precondition_missing", f"The lifetime of {name} is over.")
     if "equals" in wanted and _unlike(wanted["equals"], fact.value):
         return _refuse("precondition_failed", f"{name} has changed since.")
-    age = (matter.now - fact.observed_at).total_seconds()
-    most = _most(wanted.get("max_age"), Contract.of(matter.run.workflow).max_age(name))
+    most = _most(wanted.get("max_age"), contract.max_age(name))
     if most is not None and age > most:
         seen = f"{name} was last seen {age:,.0f} seconds ago, too long ago"
         return _refuse("precondition_stale", f"{seen}: {most:,} are allowed.")

@@ -17,7 +17,12 @@ from approvals.context.records import (
     fetch_relevant,
     load_records,
 )
-from approvals.context.state import pending_piece, rule_pieces, state_pieces
+from approvals.context.state import (
+    facts_left_out,
+    pending_piece,
+    rule_pieces,
+    state_pieces,
+)
 from sessions.models import Run
 
 DOMAIN: Final = b"keyturn/context/v1\0"
@@ -57,7 +62,8 @@ def assemble(find: Find, wanted: Wanted) -> Assembled:
     ]
     required = [one for one in pieces if one.required]
     optional = [one for one in pieces if not one.required]
-    built = build_input(wanted, required, optional, history)
+    hidden = facts_left_out(records)
+    built = build_input(wanted, required, optional, history, hidden)
     return Assembled(records.run, built)
 
 

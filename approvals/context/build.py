@@ -73,6 +73,7 @@ def build_input(
     required: Sequence[Piece],
     optional: Sequence[Piece],
     history: History,
+    hidden: Sequence[Dropped] = (),
 ) -> Built:
     """Step 7: the final input. Raises `context_too_small` (422), with what it `needs`."""
     packing = _Packing(wanted.form, wanted.max_tokens)
@@ -82,7 +83,8 @@ def build_input(
         needs = wanted.max_tokens - packing.left
         detail = f"At least {needs} tokens are needed."
         raise CONTEXT_TOO_SMALL(detail, needs=needs)
-    dropped = [_refused(wanted, one) for one in optional if not packing.offer(one)]
+    refused = [_refused(wanted, one) for one in optional if not packing.offer(one)]
+    dropped = [*hidden, *refused]
     kept, gone = _fit(packing, history)
     dropped += [*_older(history), *history.dropped, *gone]
     return packing.built(wanted, kept, dropped)

@@ -19,7 +19,8 @@ from audit.append import Actor
 from kernel.clock import ClockTimestamp
 from kernel.problems import NOT_FOUND, declare
 from kernel.scope import tenant_transaction
-from sessions.models import Hold, Retention, Run, Session
+from sessions.contract import Contract
+from sessions.models import Hold, Retention, Run, Session, Workflow
 from sessions.queries import locked
 from sessions.runs import ENDED, lock_run, move_run
 from tenants.checks import Acting, permitted
@@ -146,17 +147,27 @@ def _outdated(tenant_id: UUID, most: int) -> list[UUID]:
     days = dict(
         Retention.objects.filter(tenant_id=tenant_id).values_list("kind", "days")
     )
-    if not days:
+    declared = _declared(tenant_id, days)
+    if not days and not declared:
         return []
     held = Hold.objects.filter(lifted_at=None).filter(
         Q(session=OuterRef("id")) | Q(session=None)
     )
     quiet = Session.objects.filter(tenant_id=tenant_id, erased_at=None)
     quiet = quiet.exclude(Exists(_NOT_ENDED)).exclude(Exists(held))
-    return list(quiet.filter(_old_enough(days)).values_list("id", flat=True)[:most])
+    return list(
+        quiet.filter(_old_enough(days, declared)).values_list("id", flat=True)[:most]
+    )
 
 
-def _old_enough(days: dict[str, int]) -> Any:
+def _declared(tenant_id: UUID, days: dict[str, int]) -> dict[UUID, int]:
+    """The terms that workflows name themselves, where the tenant has none for the kind."""
+    versions = Workflow.objects.filter(tenant_id=tenant_id).exclude(kind__in=days)
+    terms = {one.id: Contract.of(one).retention for one in versions}
+    return {id: term for id, term in terms.items() if term is not None}
+
+
+def _old_enough(days: dict[str, int], declared: dict[UUID, int]) -> Any:
     """Every kind of the session's runs has its term behind it; without runs, the rest."""
     default = days.get("")
     found = Q(pk__in=[])
@@ -167,7 +178,11 @@ def _old_enough(days: dict[str, int]) -> Any:
     for kind, term in days.items():
         if kind:
             still_kept |= Q(workflow__kind=kind) & _young(term)
-    others = ~Q(workflow__kind__in=[kind for kind in days if kind])
+    for version, term in declared.items():
+        still_kept |= Q(workflow_id=version) & _young(term)
+    others = ~Q(workflow_id__in=declared) & ~Q(
+        workflow__kind__in=[kind for kind in days if kind]
+    )
     still_kept |= others & (_young(default) if default is not None else Q())
     return found | (Exists(_runs()) & ~Exists(_runs().filter(still_kept)))
 

@@ -32,6 +32,10 @@ from sessions.shipped import KINDS, shipped
 
 MOST: Final = 200
 SOURCES: Final = ("user", "system", "tool", "model", "reviewer")
+SHOWN: Final = {
+    "people": "kept from models",
+    "overseers": "kept from models and the agent",
+}
 ACTS: Final = {
     "draft": (("validate", "Validate"), ("withdraw", "Withdraw")),
     "validated": (("publish", "Publish"), ("withdraw", "Withdraw")),
@@ -232,8 +236,8 @@ def _field(name: str, said: Mapping[str, Any]) -> FieldRow:
         sources=tuple(one for one in sources if not (authority and one == "model")),
         authority=authority,
         max_age=_age(said.get("max_age")),
-        lifetime=said.get("lifetime", ""),
-        visibility=said.get("visibility", ""),
+        lifetime=_lifetime(said.get("lifetime", "run")),
+        visibility=SHOWN.get(said.get("visibility", ""), ""),
         record=said.get("system_of_record", ""),
     )
 
@@ -242,6 +246,11 @@ def _form(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(json.dumps(one) for one in schema["enum"][:6])
     return str(schema.get("type", "anything"))
+
+
+def _lifetime(said: str | int) -> str:
+    """A number ends the fact; a word says where it belongs and ends nothing."""
+    return said if isinstance(said, str) else f"{_age(said)}, then as if never stated"
 
 
 def _age(seconds: int | None) -> str:

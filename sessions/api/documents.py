@@ -1,9 +1,10 @@
 """What the doors answer with, read inside the tenant's scope."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from sessions.contract import Contract
 from sessions.history import StateThen, differences
 from sessions.hooks import hooks
 from sessions.models import Branch, Item, Removal, Run, Session, Transition
@@ -69,9 +70,18 @@ def run_document(run: Run) -> dict[str, Any]:
     """A run with its facts, and what it waits for."""
     return {
         **run_row(run),
-        "facts": {name: _fact(fact) for name, fact in facts_of(run).items()},
+        "facts": {
+            name: _fact(fact)
+            for name, fact in shown_to_agent(run, facts_of(run)).items()
+        },
         "open_requests": list(hooks.open_requests([run.id]).get(run.id, ())),
     }
+
+
+def shown_to_agent[F](run: Run, facts: Mapping[str, F]) -> dict[str, F]:
+    """Of facts by their names those that the workflow lets the agent read back."""
+    contract = Contract.of(run.workflow)
+    return {name: fact for name, fact in facts.items() if contract.shows_agent(name)}
 
 
 def run_row(run: Run) -> dict[str, Any]:
@@ -101,33 +111,36 @@ def version_document(transition: Transition) -> dict[str, Any]:
     return {"version": transition.version, "seq": transition.seq}
 
 
-def transition_document(transition: Transition) -> dict[str, Any]:
-    """One row of a run's history."""
+def transition_document(run: Run, transition: Transition) -> dict[str, Any]:
+    """One row of a run's history, as its agent may read it."""
     return {
         **version_document(transition),
         "from_state": transition.from_state,
         "to_state": transition.to_state,
         "from_stage": transition.from_stage,
         "to_stage": transition.to_stage,
-        "changes": transition.changes,
+        "changes": shown_to_agent(run, transition.changes),
         "actor": {"type": transition.actor_type, "id": transition.actor_id},
         "reason": transition.reason,
         "created_at": transition.created_at,
     }
 
 
-def state_document(then: StateThen) -> dict[str, Any]:
-    """A run's state as it was."""
-    facts = {name: asdict(fact) for name, fact in then.facts.items()}
+def state_document(run: Run, then: StateThen) -> dict[str, Any]:
+    """A run's state as it was, as its agent may read it."""
+    shown = shown_to_agent(run, then.facts)
+    facts = {name: asdict(fact) for name, fact in shown.items()}
     return {**_place_in_history(then), "seq": then.seq, "facts": facts}
 
 
-def diff_document(before: StateThen, after: StateThen) -> dict[str, Any]:
-    """What differs between two states of a run."""
+def diff_document(run: Run, before: StateThen, after: StateThen) -> dict[str, Any]:
+    """What differs between two states of a run, as its agent may read it."""
+    shows = Contract.of(run.workflow).shows_agent
+    differ = [one for one in differences(before, after) if shows(one.name)]
     return {
         "before": _place_in_history(before),
         "after": _place_in_history(after),
-        "facts": [asdict(one) for one in differences(before, after)],
+        "facts": [asdict(one) for one in differ],
     }
 
 

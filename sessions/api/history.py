@@ -29,9 +29,11 @@ class StateView(AgentView):
         with tenant_transaction(self.principal.tenant_id):
             run = own_run(self.principal, id)
             if "at" in self.query:
-                return Response(state_document(state_at_time(run, self.query["at"])))
+                return Response(
+                    state_document(run, state_at_time(run, self.query["at"]))
+                )
             version = int(self.query.get("version", run.version))
-            return Response(state_document(state_at_version(run, version)))
+            return Response(state_document(run, state_at_version(run, version)))
 
 
 class DiffView(AgentView):
@@ -50,4 +52,4 @@ class DiffView(AgentView):
             last = int(self.query.get("after", run.version))
             first = int(self.query.get("before", max(last - 1, 0)))
             before, after = state_at_version(run, first), state_at_version(run, last)
-            return Response(diff_document(before, after))
+            return Response(diff_document(run, before, after))

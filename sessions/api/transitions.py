@@ -1,5 +1,6 @@
 """Facts and stages, over HTTP: recorded against the version that was read."""
 
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -60,8 +61,10 @@ class TransitionsView(AgentView):
     def get(self, request: Request, id: UUID) -> Response:
         """List everything that happened to the run's state, from its start."""
         with tenant_transaction(self.principal.tenant_id):
-            rows = transitions_of(own_run(self.principal, id))
-            return Response(page(rows, request, transition_document, order=("seq",)))
+            run = own_run(self.principal, id)
+            document = partial(transition_document, run)
+            rows = transitions_of(run)
+            return Response(page(rows, request, document, order=("seq",)))
 
     @extend_schema(
         operation_id="record_transition",

@@ -10,7 +10,8 @@ class Retention(TenantModel):
     """After how many days without a live run a session is erased.
 
     For sessions with runs of a kind of work, or, with an empty kind, for all others of
-    the tenant. Of several that fit, the longest counts; without any, nothing is erased.
+    the tenant. Without one of its own, a kind has the term that its workflow names. Of
+    several that fit, the longest counts; without any, nothing is erased.
     """
 
     kind = models.CharField(max_length=63, blank=True)

@@ -27,7 +27,7 @@ from audit.verify import verify_tenant
 from checkpoints.services import read_checkpoint
 from kernel.scope import tenant_transaction
 from sessions.models import Item, Session
-from sessions.services import append_items, complete_run
+from sessions.services import append_items, complete_run, define_workflow
 from sessions.services.retention import lift_hold, place_hold, set_retention
 from sessions.services.runs import start_run
 from sessions.services.sessions import open_session
@@ -170,6 +170,34 @@ def test_each_kind_of_work_has_its_term(
     stage: Stage, terms: dict[str, int], days: int, goes: bool
 ) -> None:
     age(stage, ended_session(stage), days)
+    for kind, term in terms.items():
+        set_retention(tenant_id=stage.tenant_id, by=BY, days=term, kind=kind)
+    assert erase_outdated(stage.tenant_id) == int(goes)
+
+
+@pytest.mark.parametrize(
+    ("terms", "days", "goes"),
+    [
+        ({}, 31, True),
+        ({}, 29, False),
+        ({"": 5}, 29, False),
+        ({"": 60}, 31, True),
+        ({"default": 60}, 31, False),
+        ({"default": 5}, 29, True),
+    ],
+)
+def test_a_workflow_names_the_term_of_its_runs_unless_the_tenant_does(
+    stage: Stage, terms: dict[str, int], days: int, goes: bool
+) -> None:
+    define_workflow(
+        tenant_id=stage.tenant_id,
+        by=BY,
+        kind="default",
+        definition={"retention": {"days": 30}},
+    )
+    session_id = ended_session(stage)
+    define_workflow(tenant_id=stage.tenant_id, by=BY, kind="default", definition={})
+    age(stage, session_id, days)
     for kind, term in terms.items():
         set_retention(tenant_id=stage.tenant_id, by=BY, days=term, kind=kind)
     assert erase_outdated(stage.tenant_id) == int(goes)

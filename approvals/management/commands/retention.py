@@ -9,7 +9,8 @@ from django.core.management.base import BaseCommand, CommandError
 from audit.queries import find_tenant
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
-from sessions.models import Hold, Retention
+from sessions.contract import Contract
+from sessions.models import Hold, Retention, Workflow
 from sessions.services.retention import lift_hold, place_hold, set_retention
 from tenants.checks import Operator
 
@@ -55,11 +56,22 @@ class Command(BaseCommand):
             lift_hold(**who, hold_id=lift)
 
 
+def _by_workflow(tenant_id: UUID, named: set[str]) -> list[str]:
+    """What versions of workflows say for kinds that have no term of their own."""
+    versions = Workflow.objects.filter(tenant_id=tenant_id).exclude(kind__in=named)
+    return [
+        f"{one.kind} version {one.version}: {days} days, by its workflow"
+        for one in versions.order_by("kind", "version")
+        if (days := Contract.of(one).retention) is not None
+    ]
+
+
 def _standing(tenant_id: UUID) -> list[str]:
     with tenant_transaction(tenant_id):
         terms = Retention.objects.filter(tenant_id=tenant_id).order_by("kind")
         holds = Hold.objects.filter(tenant_id=tenant_id, lifted_at=None)
         kept = [f"{one.kind or 'everything else'}: {one.days} days" for one in terms]
+        kept += _by_workflow(tenant_id, {one.kind for one in terms})
         held = [
             f"hold {one.id} on {one.session_id or 'everything'}: {one.reason}"
             for one in holds.order_by("created_at")
