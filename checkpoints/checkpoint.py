@@ -53,12 +53,15 @@ class Position:
 
 
 def check_form(position: Position, *, pointer: str = "") -> None:
-    """Raises `payload_too_large` (413) , `header_invalid` or
-    `secret_in_arguments` (422). Needs no database.
+    """Raises `payload_too_large` (413) or `header_invalid` (422). Needs no database.
 
     `pointer` leads to the position in the body.
     """
     check_content(Content(position.payload, position.header), pointer=pointer)
+
+
+def check_header(position: Position, *, pointer: str = "") -> None:
+    """Raises `secret_in_arguments` (422). Inside the tenant's scope."""
     refuse_secret(dict(position.header), f"{pointer}/header")
 
 

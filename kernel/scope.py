@@ -6,9 +6,28 @@ the transaction, so a pooled connection cannot carry it to the next request.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection, transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The tenant of the open transaction; `memo` keeps what was read once, until then."""
+
+    tenant_id: UUID
+    memo: dict[str, Any] = field(default_factory=dict)
+
+
+_scope: Final[ContextVar[Scope | None]] = ContextVar("tenant_scope", default=None)
+
+
+def current_scope() -> Scope | None:
+    """The scope that this code runs in, if it runs in one."""
+    return _scope.get()
 
 
 class NestedScope(RuntimeError):
@@ -29,4 +48,8 @@ def tenant_transaction(tenant_id: UUID, *, snapshot: bool = False) -> Iterator[N
         if snapshot:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute("SELECT set_config('app.tenant', %s, true)", [str(tenant_id)])
-        yield
+        token = _scope.set(Scope(tenant_id))
+        try:
+            yield
+        finally:
+            _scope.reset(token)

@@ -4,6 +4,7 @@ from uuid import UUID
 from django.apps import AppConfig
 
 from audit.queries import register_tenant_names
+from kernel.secrets import register_shapes
 
 
 class TenantsConfig(AppConfig):
@@ -13,6 +14,7 @@ class TenantsConfig(AppConfig):
         # Registers how authentication and strict bodies look in the OpenAPI document.
         import_module("tenants.rest.schema")
         register_tenant_names(self.slug_of)
+        register_shapes(import_module("tenants.patterns").shapes_here)
 
     def slug_of(self, tenant_id: UUID) -> str | None:
         """The tenant's slug, inside its scope, for the commands of the audit log."""

@@ -25,7 +25,7 @@ from sessions.queries import locked
 from sessions.runs import ENDED, lock_run, move_run
 from tenants.checks import Acting, permitted
 from tenants.vault import DATA_ERASED
-from tenants.verbs import Verb, perform
+from tenants.verbs import Gate, Verb, perform
 
 LEGAL_HOLD: Final = declare(
     "legal_hold", status=409, title="A legal hold keeps this from being erased"
@@ -103,11 +103,23 @@ def purge_step(tenant_id: UUID, session_id: UUID, *, most: int = STEP) -> int:
 
 
 def purge_leftovers(tenant_id: UUID, *, most: int = STEP) -> int:
-    """Remove old answers to idempotency keys, done jobs, sent messages; how many."""
-    with tenant_transaction(tenant_id), connection.cursor() as cursor:
-        cursor.execute("SELECT keyturn_purge_leftovers(%s, %s)", [LEFTOVERS, most])
-        (count,) = cursor.fetchone()
-    return int(count)
+    """Remove old answers to idempotency keys, done jobs, sent messages; how many.
+
+    They are told of on the chain by their number alone.
+    """
+
+    def work(verb: Verb) -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT keyturn_purge_leftovers(%s, %s)", [LEFTOVERS, most])
+            (count,) = cursor.fetchone()
+        if count:
+            about, data = ("tenant", tenant_id), {"rows": count}
+            verb.record(
+                "tenant.leftovers_purged", actor=SYSTEM, subject=about, data=data
+            )
+        return int(count)
+
+    return perform(tenant_id, work, gate=Gate.NONE)
 
 
 def is_held(tenant_id: UUID, session_id: UUID) -> bool:

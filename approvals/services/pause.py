@@ -10,7 +10,12 @@ from approvals.problems import RUN_NOT_RUNNING
 from approvals.services.asking import Scene, ask_one
 from approvals.services.granting import owe_when_ready
 from approvals.services.queues import has_default_queue, open_default_queue
-from checkpoints.checkpoint import Position, add_checkpoint, check_form
+from checkpoints.checkpoint import (
+    Position,
+    add_checkpoint,
+    check_form,
+    check_header,
+)
 from checkpoints.queries import unknown_tools
 from checkpoints.services.tools import tool_to_use
 from kernel.clock import database_now
@@ -45,6 +50,7 @@ def pause_run(
     check_asks(asks)
 
     def work(verb: Verb) -> list[Request]:
+        check_header(position, pointer="/checkpoint")
         run = lock_run(run_id, agent_id=principal.agent_id)
         require_writer(run, fence)
         return stop_and_ask(verb, principal, run, position, asks, resume_when)

@@ -2,7 +2,12 @@
 
 from uuid import UUID
 
-from checkpoints.checkpoint import Position, add_checkpoint, check_form
+from checkpoints.checkpoint import (
+    Position,
+    add_checkpoint,
+    check_form,
+    check_header,
+)
 from checkpoints.models import Checkpoint
 from sessions.models import Run
 from sessions.runs import (
@@ -35,6 +40,7 @@ def save_checkpoint(
     check_form(position)
 
     def work(verb: Verb) -> Checkpoint:
+        check_header(position)
         run = lock_run(run_id, agent_id=who.agent_id)
         require_writer(run, fence)
         if run.state in WAITING:

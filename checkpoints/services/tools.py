@@ -68,6 +68,7 @@ def change_tool(
         tool = _own(tenant_id, tool_id)
         _check(tool.name, mode, risk, definition)
         fields: dict[str, Any] = {"mode": mode, "risk": risk, "definition": definition}
+        refuse_secret(definition, "/definition")
         digest = digest_of(name=tool.name, **fields)
         change = {**fields, "digest": digest, "reviewed": True, "enabled": True}
         _update(tool, {**change, "version": tool.version + 1})
@@ -126,10 +127,10 @@ def _check(name: str, mode: str, risk: str, definition: dict[str, Any]) -> None:
     if risk not in Risk.values:
         raise TOOL_INVALID(f"One of {', '.join(Risk.values)}.", "/risk")
     check_definition(mode, definition)
-    refuse_secret(definition, "/definition")
 
 
 def _create(verb: Verb, actor: Actor, *, reviewed: bool, **fields: Any) -> Tool:
+    refuse_secret(fields["definition"], "/definition")
     tool = Tool.objects.create(
         tenant_id=verb.tenant_id,
         reviewed=reviewed,

@@ -3,6 +3,7 @@ from tenants.models.base import TenantForeignKey, TenantModel
 from tenants.models.data_key import DataKey
 from tenants.models.idempotency import IdempotencyRecord
 from tenants.models.people import Group, Member, Role, User
+from tenants.models.secret_pattern import SecretPattern
 from tenants.models.tenant import Tenant
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "IdempotencyRecord",
     "Member",
     "Role",
+    "SecretPattern",
     "Tenant",
     "TenantForeignKey",
     "TenantModel",

@@ -31,6 +31,7 @@ _RULES: Final[Mapping[str, Kind]] = {
     "group_name_per_tenant": NAME_TAKEN,
     "agent_name_per_tenant": NAME_TAKEN,
     "agent_owner_once": ALREADY_SO,
+    "secret_pattern_once_per_kind": ALREADY_SO,
 }
 
 

@@ -232,6 +232,9 @@ def test_old_answers_and_done_jobs_go_and_young_ones_stay(stage: Stage) -> None:
     tamper("tenants_idempotencyrecord", past, first.id)
     assert purge_leftovers(stage.tenant_id) == 1
     assert count(stage, IdempotencyRecord) == 1
+    assert purge_leftovers(stage.tenant_id) == 0
+    kinds = kinds_of(stage.tenant_id, stage.tenant_id)
+    assert kinds.count("tenant.leftovers_purged") == 1
 
 
 def killed_and_resumed(stage: Stage, sessions: int, items: int, step: int) -> None:
