@@ -40,10 +40,10 @@ def save_draft(
     """
     if not re.fullmatch(KIND, kind):
         raise WORKFLOW_INVALID("A kind is one word, of letters, digits, - and _.")
-    refuse_secret(definition, "/definition")
 
     def work(verb: Verb) -> WorkflowDraft:
         actor = permitted(tenant_id, by)
+        refuse_secret(definition, "/definition")
         fields = {
             "definition": definition,
             "note": redacted_text(note, tenant_id),

@@ -34,10 +34,10 @@ def define_workflow(
     `schema_invalid`, `secret_in_arguments`, and what `permitted` raises.
     """
     check_definition(definition)
-    refuse_secret(definition, "/definition")
 
     def work(verb: Verb) -> Workflow:
         actor = permitted(tenant_id, by)
+        refuse_secret(definition, "/definition")
         return add_version(verb, actor, kind, definition)
 
     return perform(tenant_id, work, gate=Gate.EXCLUSIVE, once=once)

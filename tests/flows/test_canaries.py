@@ -115,7 +115,8 @@ def chat(secret: str) -> list[Any]:
 
 def facts(api: Api, at: str, fence: int, secret: str) -> None:
     claim = {"value": {"a": [secret], secret: 1}, "provenance": "tool"}
-    body = {"facts": {"note": claim | {"reference": secret}}, "reason": secret}
+    claim |= {"reference": secret, "evidence_digest": "sha256:1"}
+    body = {"facts": {"note": claim}, "reason": secret}
     headers = {"If_Match": '"0"'}
     said(api.post(f"{at}/transitions", body, fence=fence, **headers))
 

@@ -363,6 +363,9 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("get", "runs/{run}/state/diff", None),
     ("get", "runs/{run}/checkpoints/head", None),
     ("get", "runs/{run}/checkpoints/1", None),
+    ("post", "runs/{run}/checkpoints/head/restore", {}),
+    ("post", "runs/{run}/checkpoints/1/restore", {}),
+    ("post", "runs/{run}/checkpoints/1/fork", {"reason": "Look again."}),
 ]
 LISTS = ["sessions", "runs"]
 
