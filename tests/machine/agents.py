@@ -1,6 +1,8 @@
 """What agents do: open, ask, revise, withdraw, claim, redeem, report, end."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ from approvals.services.revise import revise, withdraw
 from checkpoints.checkpoint import Position
 from checkpoints.services.checkpoints import save_checkpoint
 from kernel.ids import new_id
+from kernel.problems import Problem
 from sessions.contract import Claim
 from sessions.services.runs import (
     cancel_run,
@@ -80,6 +83,14 @@ class Agents(Base):
     def fence(self, run: Any, stale: bool) -> int:
         return int(run.fence) - 1 if stale else int(run.fence)
 
+    @contextmanager
+    def writing(self, what: str, stale: bool) -> Iterator[None]:
+        """A step that the run's one writer alone may take, and that is no replay."""
+        with self.step(what):
+            yield
+            if stale:
+                self.blame([f"{what} was done under an old fence"])
+
     @initialize(
         drawn=st.lists(asks, min_size=1, max_size=3),
         until=st.sampled_from(["all", "each"]),
@@ -117,7 +128,7 @@ class Agents(Base):
     @rule(pick=PICK, ready=st.booleans(), stale=SELDOM)
     def state_a_fact(self, pick: int, ready: bool, stale: bool) -> None:
         run = self.choose(self.runs(*GOING), pick)
-        with self.step("fact"):
+        with self.writing("fact", stale):
             self._state(run, ready, stale=stale)
 
     @has("runs", "running")
@@ -131,7 +142,7 @@ class Agents(Base):
         self, pick: int, drawn: list[dict[str, Any]], until: str, stale: bool
     ) -> None:
         run = self.choose(self.runs("running"), pick)
-        with self.step(f"pause on {len(drawn)}, {until}"):
+        with self.writing(f"pause on {len(drawn)}, {until}", stale):
             self._pause(run, drawn, until, stale=stale)
 
     def _pause(
@@ -198,7 +209,7 @@ class Agents(Base):
     def redeem(self, pick: int, stale: bool) -> None:
         request = self.choose(self._redeemable(), pick)
         run = of(self.sight.runs, request.run_id)
-        with self.step(f"redeem {request.state}"):
+        with self.writing(f"redeem {request.state}", stale):
             fence = self.fence(run, stale)
             self.repeatable(
                 "redeem",
@@ -250,6 +261,8 @@ class Agents(Base):
             act()
         except Replayed:
             self.tell(f"again: {what}")
+        except Problem as problem:
+            self.blame([f"{what} was carried out anew: {problem.code}"])
         else:
             self.blame([f"{what} was done twice under one idempotency key"])
 
@@ -260,7 +273,7 @@ class Agents(Base):
         fence = self.fence(run, stale)
         known = {"who": self.world.principal, "run_id": run.id}
         closing = {"reason": "Enough.", "closing": close_questions}
-        with self.step(f"{verb} {run.state}"):
+        with self.writing(f"{verb} {run.state}", stale and verb != "claim"):
             match verb:
                 case "claim":
                     claim_run(**known, lease_seconds=60)
