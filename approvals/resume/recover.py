@@ -2,7 +2,8 @@
 
 A worker may have died before sending, while sending, or after the tool answered. The
 tool's own status decides; where it cannot tell, the same key may be sent again only
-if the tool honours keys. Else a person must find out.
+if the tool honours keys. Else a person must find out; and also where what is stored is
+not what was agreed to: whatever the tool says then, it says of something else.
 """
 
 import time
@@ -43,6 +44,7 @@ from tenants.verbs import Verb, perform
 
 LEASE: Final = 60  # seconds
 PROVED: Final = frozenset({"confirmed", "failed"})
+ALTERED: Final = "The stored action is not what was agreed to."
 
 
 def recover(claimed: Claimed, effect: Effect) -> str:
@@ -102,10 +104,13 @@ def _judge(
     lost = lock_effect(effect_id).state == Effect.State.STARTED
     effect = _doubted(verb, effect_id)
     _inherit(run, effect, claimed)
+    agreed = _agreed(request, effect)
+    if agreed is None:
+        return _altered(verb, claimed, run, effect, proved)
     if proved.state in PROVED:
         return _found(verb, claimed, run, effect, proved)
     # Of a tool that honours keys it need not be known whether a lost worker had sent.
-    allowed = _still_allowed(request, effect)
+    allowed = _still_allowed(request, effect, agreed)
     safe = lost and allowed and Terms.of(effect.tool).resend
     if effect.state == Effect.State.UNKNOWN and not safe:
         settled = absence_proved(effect, asked=proved.asked)
@@ -176,19 +181,17 @@ def _absent(verb: Verb, effect: Effect, proved: ToolStatus) -> Effect:
     )
 
 
-def _still_allowed(request: Request, effect: Effect) -> bool:
+def _still_allowed(request: Request, effect: Effect, agreed: Envelope) -> bool:
     """The grant is spent; what may have changed since is who and what it was for.
 
     And its time may be over: what was not sent by then is not sent any more.
     """
-    envelope = _agreed(request, effect)
     return (
-        envelope is not None
-        and database_now() < Grant.objects.get(id=effect.grant).expires_at
+        database_now() < Grant.objects.get(id=effect.grant).expires_at
         and Tenant.objects.filter(id=request.tenant_id, state="active").exists()
         and Agent.objects.filter(id=request.agent_id, enabled=True).exists()
         and Tool.objects.filter(
-            id=effect.tool_id, enabled=True, digest=approved_tool(envelope)
+            id=effect.tool_id, enabled=True, digest=approved_tool(agreed)
         ).exists()
     )
 
@@ -206,6 +209,23 @@ def _agreed(request: Request, effect: Effect) -> Envelope | None:
 def approved_tool(envelope: Envelope) -> bytes:
     """The digest of the tool as it was when people agreed to use it."""
     return bytes.fromhex(envelope.record["tool"]["digest"])
+
+
+def _altered(
+    verb: Verb, claimed: Claimed, run: Run, effect: Effect, proved: ToolStatus
+) -> str:
+    """No outcome follows from altered rows; what never left us stays absent, unclosed."""
+    if effect.state != Effect.State.ABSENT:
+        settle_effect(
+            verb,
+            effect.id,
+            outcome=Effect.State.NEEDS_ATTENTION,
+            evidence={"why": ALTERED, "said": proved.state},
+            actor=SYSTEM,
+        )
+    finish(claimed, run, "effect.needs_attention")
+    need_attention(verb, run, ALTERED)
+    return "effect.needs_attention"
 
 
 def _conclude(verb: Verb, claimed: Claimed, run: Run, effect: Effect) -> str:
