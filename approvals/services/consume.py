@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from approvals.checks import Matter, Verification, verify
-from approvals.envelope import Action
+from approvals.envelope import Action, Envelope
 from approvals.models import Grant, Request, VerificationReport
 from approvals.services.gather import gather
 from approvals.services.granting import SYSTEM, move_request
@@ -44,10 +44,15 @@ class Started:
     effect: Effect
     attempt: Attempt
     tool: Tool
-    action: Action
+    envelope: Envelope
     fence: int
     consumed_at: datetime
     report: VerificationReport
+
+    @property
+    def action(self) -> Action:
+        """As it was approved."""
+        return self.envelope.action
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +134,7 @@ def _start(
         effect=effect,
         attempt=attempt,
         tool=matter.tool,
-        action=matter.envelope.action,
+        envelope=matter.envelope,
         fence=run.fence,
         consumed_at=matter.now,
         report=report,

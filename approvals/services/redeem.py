@@ -84,7 +84,7 @@ def _handed_over(request: Request) -> Started | Problem:
         effect=effect,
         attempt=attempt,
         tool=effect.tool,
-        action=Envelope(bytes(revision.envelope)).action,
+        envelope=Envelope(bytes(revision.envelope)),
         fence=attempt.fence,
         consumed_at=grant.ended_at,
         report=VerificationReport.objects.filter(grant=grant, passed=True).latest(
