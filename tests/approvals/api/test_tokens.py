@@ -31,7 +31,7 @@ def check() -> Callable[..., dict[str, Any]]:
     code = re.search(r"```python\n(import base64.*?)```", PAGE.read_text(), re.DOTALL)
     assert code is not None
     scope: dict[str, Any] = {}
-    exec(code[1], scope)  # noqa: S102
+    exec(code[1], scope)
     found: Callable[..., dict[str, Any]] = scope["check"]
     return found
 
@@ -40,7 +40,9 @@ def redeemed(stage: Stage) -> tuple[Request, str]:
     request = stage.ask()
     stage.answer(request)
     fence = stage.fresh(request.run).fence
-    answer = Api.of(stage.house.robot).post(f"approvals/{request.id}/redeem", fence=fence)
+    answer = Api.of(stage.house.robot).post(
+        f"approvals/{request.id}/redeem", fence=fence
+    )
     assert answer.status_code == 200, answer.content
     return request, answer.json()["token"]
 
@@ -74,7 +76,9 @@ def test_the_same_action_handed_over_again_has_the_same_token(stage: Stage) -> N
     fence = stage.fresh(request.run).fence
     again = redeem(stage.house.robot.principal, request_id=request.id, fence=fence)
     assert again.envelope.record["tenant"] == str(stage.tenant_id)
-    answer = Api.of(stage.house.robot).post(f"approvals/{request.id}/redeem", fence=fence)
+    answer = Api.of(stage.house.robot).post(
+        f"approvals/{request.id}/redeem", fence=fence
+    )
     assert answer.json()["token"] == token
 
 
