@@ -13,7 +13,7 @@ import rfc8785
 
 from approvals.presentation.schema import FORMATS, Place, escape
 
-MOST_COLUMNS = 8
+MOST_COLUMNS = 6
 LONG_TEXT = 72
 CURRENCY_NAMES = ("currency", "currency_code")
 AMOUNT_NAMES = ("amount", "amount_delta", "total", "total_amount", "value", "price")

@@ -227,6 +227,26 @@ def test_approving_opens_only_once_all_of_it_was_shown(
     expect(gate).to_be_enabled()
 
 
+BESIDE = """frame => [...frame.querySelectorAll("*")].filter(part =>
+  part.getBoundingClientRect().right > frame.getBoundingClientRect().right + 1 ||
+  (part.scrollWidth > part.clientWidth + 1 && part.clientWidth &&
+   getComputedStyle(part).overflowX !== "visible")).map(part => part.outerHTML)"""
+
+
+@pytest.mark.parametrize("width", [1440, 768, 360])
+@pytest.mark.parametrize("keys", [3, 6, 7, 12])
+def test_no_argument_is_beside_the_frame(
+    visit: Visit, stage: Stage, width: int, keys: int
+) -> None:
+    """Whoever names the keys could otherwise put one where nobody looks."""
+    line = {f"{n}_which_pays_to_whom": "4711 0815 and so on" for n in range(keys)}
+    line |= {"k" * 120: "x" * 400} if keys == 3 else {}
+    request = stage.ask(arguments={**ARGUMENTS, "lines": [line, line]})
+    page = visit(stage.bob, viewport={"width": width, "height": 900}).page
+    page.goto(address(stage, request))
+    assert page.locator(".exact").evaluate(BESIDE) == []
+
+
 def test_without_script_everything_still_works(
     visit: Visit, stage: Stage, company: ToolServer
 ) -> None:

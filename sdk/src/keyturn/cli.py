@@ -9,7 +9,8 @@ printed, and `keyturn report` says what came of it.
 Exit codes: 0 approved (and the command ended well), 1 rejected or taken back, 2 expired,
 3 refused (by the server, or when it was verified again), 4 nobody has answered yet,
 5 answered instead (the answer is printed), 6 changes are asked for, 7 done or taken up
-before, 8 approved but the command failed, 64 wrong usage, 69 no server.
+before, 8 approved but the command failed, 64 wrong usage, 69 no server, 70 a fault of this
+program.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import json
 import os
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -30,7 +32,7 @@ from keyturn.asks import Ask
 from keyturn.client import Client
 from keyturn.documents import Approval
 
-USAGE, UNAVAILABLE = 64, 69
+USAGE, UNAVAILABLE, BROKEN = 64, 69, 70
 _EXITS: Mapping[type[errors.KeyturnError], int] = {
     errors.Expired: 2,
     errors.NotApproved: 1,
@@ -64,6 +66,9 @@ def main(words: Sequence[str] | None = None, out: TextIO | None = None) -> int:
         if isinstance(error, errors.Answered):
             _print(error.response, out)
         return _fail(error, _exit_code(error))
+    except Exception:  # Python's own 1 would say that somebody rejected it
+        traceback.print_exc()
+        return BROKEN
 
 
 def _fail(error: Exception, code: int) -> int:
@@ -124,7 +129,7 @@ def _act(
     def run(**arguments: Any) -> None:
         _run(command, arguments)
 
-    action = Action[None](function=run, nothing_done=(FileNotFoundError,))
+    action: Action[None] = Action(function=run, nothing_done=(FileNotFoundError,))
     try:
         client.drive(acting.follow_and_end(client, asked, action, timeout=timeout))
     except OSError as error:
