@@ -133,6 +133,9 @@ SHAPES: Final = (
     Shape("password in a URL", "://", re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@?#]{0,100}:[^\s/:@?#]{3,200}@[\w\[]")),
 )  # fmt: skip
 
+KINDS: Final = frozenset({"password or token", *(shape.kind for shape in SHAPES)})
+"""Every kind that is looked for everywhere."""
+
 _NAMES: Final = (
     r"(?i:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key"
     r"|secret[_-]?key|private[_-]?key|authorization)"

@@ -7,6 +7,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from approvals.presentation.arguments import ArgumentNode
+from approvals.presentation.cuts import cut_words
 from approvals.presentation.words import digest_words
 from kernel.visible import Segment, is_plain, segments
 
@@ -25,6 +26,17 @@ def visible(text: str) -> SafeString:
 def one_line(text: str) -> SafeString:
     """`visible` on one line, for lists; only plain spaces and breaks are joined."""
     return visible(PLAIN_SPACE.sub(" ", text))
+
+
+@register.simple_tag
+def cuts(text: str) -> SafeString:
+    """How many secrets were cut out of a text, if any were."""
+    words = cut_words(text)
+    return (
+        format_html(' <span class="chip chip--info">{}</span>', words)
+        if words
+        else SafeString()
+    )
 
 
 def drawn(part: Segment) -> SafeString | str:
