@@ -1,5 +1,6 @@
 """What a model should see, over HTTP: built, recorded, and summarised for."""
 
+import json
 from typing import Any, Final
 from uuid import UUID
 
@@ -20,7 +21,6 @@ from approvals.context.build import (
 )
 from approvals.context.pieces import Trust
 from approvals.context.shapes import SHAPES
-from approvals.context.stored import opened
 from approvals.models import Summary
 from approvals.services.contexts import (
     LONGEST_SUMMARY,
@@ -28,11 +28,14 @@ from approvals.services.contexts import (
     SUMMARY_OVERTAKEN,
     keep_summary,
     read_context,
+    read_summary,
     record_context,
 )
 from sessions.serializers import Text
 from sessions.vault import ITEM_UNREADABLE
-from tenants.rest.answers import Rendered, json_response, rendered
+from tenants.idempotency import Replayed
+from tenants.rest.answers import Rendered, json_response, json_text, rendered
+from tenants.rest.exceptions import REPLAY
 from tenants.rest.once import answered, once_from
 from tenants.rest.refusals import refuses
 from tenants.rest.strict import QuerySerializer, StrictSerializer
@@ -146,9 +149,13 @@ class ContextView(AgentView):
         extensions=refuses(CONTEXT_TOO_SMALL, ITEM_UNREADABLE, DATA_ERASED),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
-        """Build it and keep its digest and manifest, so that a question can name it."""
+        """Build it and keep its digest and manifest, so that a question can name it.
+
+        Repeating it does no harm, so no answer is kept: it would hold sealed texts.
+        """
         body = ContextSerializer.read(request)
         once = once_from(request, _recorded)
+        once.key = None
         record_context(self.principal, run_id=id, wanted=Wanted(**body), once=once)
         return answered(once)
 
@@ -169,16 +176,37 @@ class SummariesView(AgentView):
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """Keep a summary of items: a derived view that stands while they do."""
         body = SummarySerializer.read(request)
-        once = once_from(request, rendered(_summary_document, status=201))
-        keep_summary(self.principal, session_id=id, once=once, **body)
-        return answered(once)
+        once = once_from(request, rendered(_named, status=201))
+        try:
+            kept = keep_summary(self.principal, session_id=id, once=once, **body)
+        except Replayed as replayed:
+            response = json_response(201, self._text(id, _again(replayed)))
+            response[REPLAY] = "true"
+            return response
+        return json_response(201, self._text(id, kept.id))
+
+    def _text(self, session_id: UUID, id: UUID) -> str:
+        found = read_summary(self.principal, session_id=session_id, summary_id=id)
+        return json_text(_summary_document(*found))
+
+
+def _again(replayed: Replayed) -> UUID:
+    """Whatever was refused before is refused again."""
+    if replayed.status != 201:
+        raise replayed
+    return UUID(json.loads(replayed.body)["id"])
 
 
 def _recorded(found: Assembled) -> Rendered:
     return 201, found.document
 
 
-def _summary_document(summary: Summary) -> dict[str, Any]:
+def _named(summary: Summary) -> dict[str, Any]:
+    """What is stored for a repetition: which summary, and not its text."""
+    return {"id": summary.id}
+
+
+def _summary_document(summary: Summary, text: str) -> dict[str, Any]:
     return {
         "id": summary.id,
         "session": summary.session_id,
@@ -187,6 +215,6 @@ def _summary_document(summary: Summary) -> dict[str, Any]:
         "last": summary.last,
         "inputs": bytes(summary.inputs).hex(),
         "method": summary.method,
-        "text": opened(summary),
+        "text": text,
         "created_at": summary.created_at,
     }

@@ -11,7 +11,7 @@ from django.utils.module_loading import import_string
 from approvals.context import Assembled, Wanted, assemble
 from approvals.context.items import Entry
 from approvals.context.records import entry_of
-from approvals.context.stored import inputs_digest, sealed
+from approvals.context.stored import inputs_digest, opened, sealed
 from approvals.context.summary import Summariser
 from approvals.models import Context, Summary
 from kernel.problems import NOT_FOUND, declare
@@ -27,6 +27,7 @@ from sessions.queries import (
 from sessions.redaction import redacted
 from tenants.idempotency import Once
 from tenants.principal import Principal
+from tenants.vault import DATA_ERASED
 from tenants.verbs import Verb, perform
 
 CONTEXT_UNKNOWN: Final = declare(
@@ -116,6 +117,18 @@ def keep_summary(
         return summary
 
     return perform(principal.tenant_id, work, once=once)
+
+
+def read_summary(
+    principal: Principal, *, session_id: UUID, summary_id: UUID
+) -> tuple[Summary, str]:
+    """A summary with its text. Raises `not_found` (404), `data_erased` (410)."""
+    with tenant_transaction(principal.tenant_id):
+        session = own_session(principal, session_id)
+        if session.erased_at is not None:
+            raise DATA_ERASED()
+        summary = Summary.objects.get(session=session, id=summary_id)
+        return summary, opened(summary)
 
 
 def _summarised(

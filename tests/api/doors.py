@@ -321,6 +321,7 @@ DOORS: Final = (
         place="runs/{run}/context",
         body=lambda _: {"max_tokens": 8000, "shape": "openai"},
         optional_body=True,
+        repeatable=True,
     ),
     Door(
         method="post",
