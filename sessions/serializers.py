@@ -347,6 +347,38 @@ class TransitionPage(serializers.Serializer[Any]):
     next = serializers.CharField(allow_null=True, help_text="The next `cursor`.")
 
 
+class WorkflowQuery(QuerySerializer):
+    """Which version is wanted; the one in force unless it is said."""
+
+    version = Word(r"[0-9]{1,9}", required=False)
+
+
+class WorkflowSummary(serializers.Serializer[Any]):
+    kind = serializers.CharField()
+    version = serializers.IntegerField()
+    title = serializers.CharField()
+    description = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+
+class WorkflowPage(serializers.Serializer[Any]):
+    items = WorkflowSummary(many=True)
+    next = serializers.CharField(allow_null=True, help_text="The next `cursor`.")
+
+
+class WorkflowDocument(serializers.Serializer[Any]):
+    kind = serializers.CharField()
+    version = serializers.IntegerField()
+    title = serializers.CharField()
+    description = serializers.CharField()
+    definition = serializers.DictField(
+        help_text="As published: `fields` with their forms and sources, `stages` with"
+        " what may follow each, `required` facts; what is left out is permitted."
+    )
+    versions = serializers.ListField(child=serializers.IntegerField())
+    created_at = serializers.DateTimeField()
+
+
 def _check_name(name: str) -> None:
     try:
         Word(FACT_NAME).run_validation(name)

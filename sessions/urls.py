@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from sessions.api import history, items, runs, sessions, transitions
+from sessions.api import history, items, runs, sessions, transitions, workflows
 
 SESSIONS = "api/v1/sessions"
 RUNS = "api/v1/runs"
+WORKFLOWS = "api/v1/workflows"
 
 urlpatterns = [
     path(SESSIONS, sessions.SessionsView.as_view()),
@@ -26,4 +27,6 @@ urlpatterns = [
     path(f"{RUNS}/<uuid:id>/state", history.StateView.as_view()),
     path(f"{RUNS}/<uuid:id>/state/diff", history.DiffView.as_view()),
     path(f"{RUNS}/<uuid:id>/transitions", transitions.TransitionsView.as_view()),
+    path(WORKFLOWS, workflows.WorkflowsView.as_view()),
+    path(f"{WORKFLOWS}/<slug:name>", workflows.WorkflowView.as_view()),
 ]

@@ -1,5 +1,6 @@
 """The OpenAPI document, asked about one door: what it takes, answers and refuses."""
 
+import re
 from functools import cache
 from typing import Any
 
@@ -19,8 +20,8 @@ def document() -> dict[str, Any]:
 
 def operation(door: Door) -> dict[str, Any]:
     """What is said of the door."""
-    place = door.route.replace("<uuid:", "{").replace("<positive:", "{")
-    path = document()["paths"][f"/{PREFIX}/{place.replace('>', '}')}"]
+    place = re.sub(r"<\w+:(\w+)>", r"{\1}", door.route)
+    path = document()["paths"][f"/{PREFIX}/{place}"]
     found: dict[str, Any] = path[door.method]
     return found
 

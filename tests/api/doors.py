@@ -43,6 +43,7 @@ class Door:
     nullable: tuple[str, ...] = ()
     query: tuple[str, ...] = ()
     optional_body: bool = False
+    shared: bool = False  # every agent of the tenant finds the same behind it
     repeatable: bool = False  # done once however often, and no answer is kept
 
     @property
@@ -334,6 +335,14 @@ DOORS: Final = (
         route=f"{RUN}/state",
         place="runs/{run}/state",
         query=("version", "at"),
+    ),
+    Door(method="get", route="workflows", place="workflows", query=PAGE, shared=True),
+    Door(
+        method="get",
+        route="workflows/<slug:name>",
+        place="workflows/default",
+        shared=True,
+        query=("version",),
     ),
     Door(
         method="get",

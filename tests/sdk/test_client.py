@@ -3,6 +3,7 @@
 import pytest
 
 from keyturn import Conflict, Fact
+from keyturn.errors import NotFound
 from tests.sdk.worlds import Real
 
 ODD = [{"b": 1, "a": "\ud800\x00"}, {"call": [1, 2.5, None]}]
@@ -43,6 +44,18 @@ def test_a_run_as_it_was(real: Real) -> None:
         forked = client.fork_run(run.id, 1, reason="To try again")
         assert forked.run.id != run.id
         assert forked.forked_from["run"] == run.id
+
+
+def test_the_contract_of_a_kind_of_work(real: Real) -> None:
+    with real.client() as client:
+        client.start_run(client.open_session(subject="customer-7").id)
+        (kind,) = [
+            one for one in client.list_workflows().items if one.kind == "default"
+        ]
+        told = client.get_workflow("default", version=kind.version)
+        assert (told.definition, told.versions) == ({}, (1,))
+        with pytest.raises(NotFound):
+            client.get_workflow("default", version=2)
 
 
 def test_a_branch_and_what_a_model_sees_of_it(real: Real) -> None:

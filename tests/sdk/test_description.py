@@ -19,12 +19,14 @@ from tests.sdk.samples import approval
 DESCRIBED: Any = yaml.safe_load((settings.BASE_DIR / "docs/openapi.yaml").read_text())
 SCHEMAS = DESCRIBED["components"]["schemas"]
 NAMES = {"get_head": "get_checkpoint", "restore_head": "restore_checkpoint"}
-PLACES = {"id", "number"}
+PLACES = {"id", "number", "name"}
 NOT_HERE = {"stream_events"}  # no document, but a stream without an end
 HEADERS = {"Keyturn-Fence": "fence", "Idempotency-Key": "key"}
 ELSEWHERE = {"If-Match", "If-None-Match"}  # `expected_version`; a poll is a wait
 KINDS = {
     "DiffDocument": documents.StateDiff,
+    "WorkflowDocument": documents.Workflow,
+    "WorkflowSummary": documents.WorkflowSummary,
     "PlaceInHistory": documents.PlaceInHistory,
     "StateDocument": documents.State,
     "ForkDocument": documents.Fork,

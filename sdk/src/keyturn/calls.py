@@ -46,6 +46,8 @@ from keyturn.documents import (
     StateDiff,
     Transition,
     Version,
+    Workflow,
+    WorkflowSummary,
 )
 
 __all__ = [
@@ -184,6 +186,19 @@ def diff_state(
     """Which facts differ between two versions, and how."""
     path = path_of("runs", run, "state", "diff")
     return get(StateDiff, path, before=before, after=after)
+
+
+def list_workflows(
+    *, cursor: str | None = None, limit: int | None = None
+) -> Call[Page[WorkflowSummary]]:
+    """The kinds of work in their versions of now, the newest of them first."""
+    path = path_of("workflows")
+    return listed(WorkflowSummary, path, cursor=cursor, limit=limit)
+
+
+def get_workflow(name: str, *, version: int | None = None) -> Call[Workflow]:
+    """What a kind of work permits: in a version, or in the one in force."""
+    return get(Workflow, path_of("workflows", name), version=version)
 
 
 def complete_run(

@@ -49,6 +49,8 @@ class _Api:
     list_transitions = Operation(call(calls.list_transitions))
     get_state = Operation(call(calls.get_state))
     diff_state = Operation(call(calls.diff_state))
+    list_workflows = Operation(call(calls.list_workflows))
+    get_workflow = Operation(call(calls.get_workflow))
     complete_run = Operation(call(calls.complete_run))
     fail_run = Operation(call(calls.fail_run))
     cancel_run = Operation(call(calls.cancel_run))

@@ -367,6 +367,25 @@ class StateDiff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowSummary:
+    """A kind of work, in the version that is in force."""
+
+    kind: str
+    version: int
+    title: str
+    description: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workflow(WorkflowSummary):
+    """A version of the contract: its whole `definition`, and which `versions` there are."""
+
+    definition: dict[str, Any]
+    versions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page(Generic[T]):
     """A page of a list; `next` is the cursor of the following one, or None."""
 
