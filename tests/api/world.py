@@ -15,7 +15,8 @@ from checkpoints.checkpoint import Position
 from checkpoints.services import save_checkpoint
 from kernel.scope import tenant_transaction
 from sessions.models import Run
-from sessions.services import append_items, branch_session
+from sessions.services import append_items, branch_session, define_workflow
+from tenants.checks import Operator
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.factories import House
 
@@ -135,7 +136,11 @@ class Named(Mapping[str, str]):
 
 def fresh_world() -> World:
     """A tenant of its own, in which an agent can ask for a payment."""
-    return World(stage=fresh_stage())
+    stage = fresh_stage()
+    define_workflow(
+        tenant_id=stage.tenant_id, by=Operator.CONSOLE, kind="default", definition={}
+    )
+    return World(stage=stage)
 
 
 def action(**more: Any) -> dict[str, Any]:
