@@ -33,7 +33,7 @@ def cuts(text: str) -> SafeString:
     """How many secrets were cut out of a text, if any were."""
     words = cut_words(text)
     return (
-        format_html(' <span class="chip chip--info">{}</span>', words)
+        format_html(' <span class="chip chip--info chip--words">{}</span>', words)
         if words
         else SafeString()
     )
