@@ -6,6 +6,8 @@ from approvals.models import Request
 
 S = Request.State
 OPEN: Final = frozenset({S.PENDING, S.CHANGES_REQUESTED})
+LIVE: Final = OPEN | {S.APPROVED}
+"""Something can still come of it."""
 ENDINGS: Final = frozenset(
     {S.REJECTED, S.ANSWERED, S.EXPIRED, S.CANCELLED, S.SUPERSEDED}
 )

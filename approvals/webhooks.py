@@ -66,13 +66,23 @@ def signed_headers(
 def pause_after(attempts: int, retry_after: str = "") -> timedelta | None:
     """How long to wait after so many failed attempts; None when it was the last.
 
-    A receiver's `Retry-After` in seconds, up to an hour, may lengthen it.
+    A receiver's `Retry-After` in seconds, up to an hour, may lengthen it; in any other
+    form it counts for nothing. Raises nothing, whatever the receiver sent.
     """
     if attempts > len(PAUSES):
         return None
     pause = PAUSES[attempts - 1] * uniform(0.8, 1.2)  # noqa: S311 - no secret
-    wish = int(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0
-    return timedelta(seconds=max(pause, min(wish, _LONGEST_WISH)))
+    return timedelta(seconds=max(pause, _wish(retry_after)))
+
+
+def _wish(retry_after: str) -> int:
+    """Seconds up to `_LONGEST_WISH`. `int` refuses a number of too many digits."""
+    if not (retry_after.isascii() and retry_after.isdigit()):
+        return 0
+    digits = retry_after.lstrip("0")
+    if len(digits) > len(str(_LONGEST_WISH)):
+        return _LONGEST_WISH
+    return min(int(digits or "0"), _LONGEST_WISH)
 
 
 def rest_after(failures: int) -> timedelta:

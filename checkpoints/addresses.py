@@ -21,6 +21,15 @@ type Network = IPv4Network | IPv6Network
 
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _COMPATIBLE: Final = IPv6Network("::/96")  # deprecated, and still routed by some
+# Set apart after the tables of the standard library were made, or kept in them as public:
+# relays that carry IPv6 in IPv4, examples for books, and segments of an operator's route.
+_SET_APART: Final = (
+    IPv4Network("192.88.99.0/24"),
+    IPv6Network("3fff::/20"),
+    IPv6Network("5f00::/16"),
+)
+_ISATAP: Final = frozenset({0x0000_5EFE, 0x0200_5EFE})
+"""How the lower half of an address begins that a site's router turns into IPv4."""
 # Cloud services that answer any machine inside, at an address that looks public.
 _INSIDE: Final = frozenset({IPv4Address("168.63.129.16")})
 
@@ -68,4 +77,11 @@ def _is_public(address: Address) -> bool:
         and not address.is_unspecified
         and not getattr(address, "is_site_local", False)
         and address not in _INSIDE
+        and not any(address in network for network in _SET_APART)
+        and not _is_isatap(address)
     )
+
+
+def _is_isatap(address: Address) -> bool:
+    lower_half = int(address) & 0xFFFF_FFFF_FFFF_FFFF
+    return address.version == 6 and lower_half >> 32 in _ISATAP

@@ -104,7 +104,7 @@ def edit(request: DeskRequest, kind: str = "") -> HttpResponse:
 @member_page(roles=ADMINISTRATORS)
 @require_POST
 def draft(request: DeskRequest, kind: str) -> HttpResponse:
-    """POST workflows/{kind}/draft: one of `ACTS`."""
+    """POST workflows/{kind}/draft: one of `ACTS`, on the draft that was `seen`."""
     act = ACTS.get(request.POST.get("act", ""))
     try:
         with missing_is_404():
@@ -114,6 +114,7 @@ def draft(request: DeskRequest, kind: str) -> HttpResponse:
                 tenant_id=request.member.tenant_id,
                 by=request.member.member_id,
                 kind=kind,
+                seen=request.POST.get("seen", ""),
             )
     except Problem as problem:
         return _show(request, kind, problem=problem)

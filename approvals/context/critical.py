@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from approvals.context.groups import observed
-from approvals.context.records import LIVE, entry_of
+from approvals.context.records import entry_of
 from approvals.models import Request
+from approvals.states import LIVE
 from sessions.contract import Contract
 from sessions.hooks import Lost
 from sessions.models import Fact, Item, Run, Session

@@ -16,7 +16,7 @@ from approvals.judging import judge_action
 from approvals.models import Request
 from approvals.policy import Obligation
 from approvals.reading import Snapshot, snapshots
-from approvals.states import OPEN
+from approvals.states import LIVE
 from checkpoints.checkpoint import is_intact
 from checkpoints.definition import TOOL_NAME
 from checkpoints.models import Checkpoint, Effect, Tool
@@ -32,8 +32,6 @@ MOST_ITEMS: Final = 500
 MOST_REQUESTS: Final = 50
 MOST_EFFECTS: Final = 50
 NAME: Final = re.compile(TOOL_NAME)
-S: Final = Request.State
-LIVE: Final = OPEN | {S.APPROVED}
 
 type Find = Callable[[], Run]
 """Finds the run with session, agent and workflow, for somebody who may see it, or raises."""

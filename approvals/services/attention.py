@@ -2,12 +2,15 @@
 
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from approvals.access import may, visible_queues
 from approvals.models import Pause, Request
 from approvals.problems import NO_RIGHT, NOT_FOUND, REASON_NEEDED
 from approvals.services.closing import ENDED, go_on
 from approvals.services.ending_runs import close_questions
 from approvals.services.granting import owe_when_ready
+from approvals.states import LIVE
 from checkpoints.effects import EFFECTS_OPEN
 from checkpoints.models import Effect
 from kernel.clock import database_now
@@ -58,20 +61,28 @@ def abandon_run(
 
 
 def _look(person: Person, run_id: UUID, reason: str) -> Run:
-    """The locked run, if this person sees it and may say what is to become of it."""
+    """The locked run, if this person sees it and may say what is to become of it.
+
+    Its questions on queues that they do not see go with it: these count too.
+    """
     if not reason.strip():
         raise REASON_NEEDED("Say what you found; the auditor reads it.", "/reason")
     member = Member.objects.get(id=person.member_id)
-    queues = set(Request.objects.filter(run_id=run_id).values_list("queue_id"))
-    seen = {queue for (queue,) in queues} & set(visible_queues(member))
+    asked = Request.objects.filter(run_id=run_id)
+    seen = _queues(asked) & set(visible_queues(member))
     in_charge = member.role in ADMINISTRATORS
     if not member.active or not (in_charge or seen):
         raise NOT_FOUND("No such run.")
-    run = lock_run(run_id)
-    if not in_charge and not all(may(member, "resolve", queue) for queue in seen):
-        raise NO_RIGHT("You may not resolve what is on this queue.")
+    run = lock_run(run_id)  # nothing is asked of it any more until this has ended
+    touched = seen | _queues(asked.filter(state__in=LIVE))
+    if not in_charge and not all(may(member, "resolve", queue) for queue in touched):
+        raise NO_RIGHT("You may not resolve on every queue where this run asks.")
     require_state(run, Run.State.NEEDS_ATTENTION)
     return run
+
+
+def _queues(requests: QuerySet[Request]) -> set[UUID]:
+    return set(requests.values_list("queue_id", flat=True))
 
 
 def _go_on(verb: Verb, run: Run, person: Person, reason: str) -> None:

@@ -4,6 +4,7 @@ from approvals.models import Request
 from approvals.pages.addresses import address
 from approvals.pages.viewer import Viewer
 from approvals.services.closing import ENDED
+from approvals.states import LIVE
 from checkpoints.models import Effect
 from oversight.presentation.run import AttentionView
 from sessions.models import Run
@@ -18,16 +19,20 @@ def attention_view(
     open_effect = Effect.objects.filter(run=run).exclude(state__in=ENDED).first()
     return AttentionView(
         reason=run.reason,
-        href=address("attend", viewer.slug, run.id) if _may(viewer, requests) else "",
+        href=address("attend", viewer.slug, run.id)
+        if _may(viewer, run, requests)
+        else "",
         open_questions=sum(one.due_at is not None for one in requests),
         unknown_effect=open_effect is not None,
         case_href=_case(viewer, requests, open_effect),
     )
 
 
-def _may(viewer: Viewer, requests: list[Request]) -> bool:
+def _may(viewer: Viewer, run: Run, requests: list[Request]) -> bool:
     """As `services.attention` judges it; the verb judges again."""
+    live = Request.objects.filter(run_id=run.id, state__in=LIVE)
     queues = {one.queue_id for one in requests}
+    queues.update(live.values_list("queue_id", flat=True))
     held = viewer.rights.get("resolve", frozenset())
     return viewer.membership.administers or (bool(queues) and queues <= held)
 

@@ -12,6 +12,7 @@ from django.urls import reverse
 from approvals.pages.viewer import Viewer
 from approvals.presentation.case import Link
 from approvals.presentation.shell import Empty, Notice
+from kernel.canonical import definition_digest
 from kernel.clock import database_now
 from kernel.problems import NOT_FOUND
 from oversight.presentation.diagram import draw
@@ -299,6 +300,7 @@ def _draft(viewer: Viewer, draft: WorkflowDraft, newest: Workflow | None) -> Dra
         note=draft.note,
         edit_href=place("workflow_edit", slug, draft.kind) if admin else "",
         act_href=place("workflow_draft", slug, draft.kind),
+        digest=definition_digest(draft.definition).hex(),
         lines=_lines(newest.definition if newest else {}, draft.definition),
         acts=tuple(one for one in acts if not (alone and one[0] == "publish")),
         why_not="Another admin has to publish what you wrote." if alone else "",

@@ -72,13 +72,17 @@ class VersionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftBox:
-    """What is being written. `acts` are the answers that a member may give now."""
+    """What is being written. `acts` are the answers that a member may give now.
+
+    `digest` is that of the definition that `lines` compares: each answer carries it.
+    """
 
     state: str
     author: str
     note: str
     edit_href: str
     act_href: str
+    digest: str
     lines: tuple[tuple[str, str], ...]
     acts: tuple[tuple[str, str], ...] = ()
     why_not: str = ""

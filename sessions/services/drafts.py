@@ -15,17 +15,17 @@ from kernel.secrets import refuse_secret
 from kernel.update import update_exactly_one
 from sessions.contract import KIND, WORKFLOW_INVALID, check_definition
 from sessions.models import Workflow, WorkflowDraft
-from sessions.queries import current_workflow, found, locked, open_draft
+from sessions.queries import found, locked, open_draft
 from sessions.redaction import redacted_text
-from sessions.services.workflows import add_version
+from sessions.services.workflows import OWN_DRAFT, add_version, needs_second_admin
 from tenants.checks import permitted
 from tenants.verbs import Gate, Verb, perform
 
 NOT_VALIDATED: Final = declare(
     "workflow_not_validated", status=409, title="The draft was not validated as it is"
 )
-OWN_DRAFT: Final = declare(
-    "workflow_own_draft", status=403, title="Another admin than its author publishes it"
+DRAFT_CHANGED: Final = declare(
+    "workflow_draft_changed", status=409, title="It changed while you were reading"
 )
 State = WorkflowDraft.State
 
@@ -58,12 +58,18 @@ def save_draft(
     return perform(tenant_id, work, gate=Gate.EXCLUSIVE)
 
 
-def validate_draft(*, tenant_id: UUID, by: UUID, kind: str) -> WorkflowDraft:
-    """Find out whether the draft can be used. Raises 422 with the place where not."""
+def validate_draft(
+    *, tenant_id: UUID, by: UUID, kind: str, seen: str | None = None
+) -> WorkflowDraft:
+    """Find out whether the draft can be used. Raises 422 with the place where not.
+
+    `seen` is the digest (hex) of the definition that a person was shown; with another
+    one nothing is done. Raises `workflow_draft_changed` (409).
+    """
 
     def work(verb: Verb) -> WorkflowDraft:
         actor = permitted(tenant_id, by)
-        draft = _open(kind)
+        draft = _open(kind, seen)
         check_definition(draft.definition)
         digest = definition_digest(draft.definition)
         _move(draft, State.VALIDATED, digest=digest)
@@ -73,15 +79,18 @@ def validate_draft(*, tenant_id: UUID, by: UUID, kind: str) -> WorkflowDraft:
     return perform(tenant_id, work, gate=Gate.EXCLUSIVE)
 
 
-def publish_draft(*, tenant_id: UUID, by: UUID, kind: str) -> Workflow:
+def publish_draft(
+    *, tenant_id: UUID, by: UUID, kind: str, seen: str | None = None
+) -> Workflow:
     """Make the validated draft the kind's version for runs that start from now on.
 
-    Raises `workflow_not_validated` (409), `workflow_own_draft` (403).
+    Raises `workflow_not_validated` (409), `workflow_own_draft` (403), and
+    `workflow_draft_changed` (409) as `validate_draft` does.
     """
 
     def work(verb: Verb) -> Workflow:
         actor = permitted(tenant_id, by)
-        draft = _open(kind)
+        draft = _open(kind, seen)
         _check_publishable(draft, by)
         workflow = add_version(verb, actor, kind, draft.definition)
         _move(draft, State.PUBLISHED, version=workflow.version)
@@ -92,12 +101,14 @@ def publish_draft(*, tenant_id: UUID, by: UUID, kind: str) -> Workflow:
     return perform(tenant_id, work, gate=Gate.EXCLUSIVE)
 
 
-def withdraw_draft(*, tenant_id: UUID, by: UUID, kind: str) -> None:
-    """Give the open draft up. It stays on record."""
+def withdraw_draft(
+    *, tenant_id: UUID, by: UUID, kind: str, seen: str | None = None
+) -> None:
+    """Give the open draft up. It stays on record. Raises as `validate_draft` does."""
 
     def work(verb: Verb) -> None:
         actor = permitted(tenant_id, by)
-        draft = _open(kind)
+        draft = _open(kind, seen)
         _move(draft, State.WITHDRAWN)
         _told(verb, draft, "workflow.withdrawn", actor, {"kind": kind})
 
@@ -113,18 +124,20 @@ def _write(tenant_id: UUID, kind: str, fields: dict[str, Any]) -> WorkflowDraft:
     return known
 
 
-def _open(kind: str) -> WorkflowDraft:
+def _open(kind: str, seen: str | None) -> WorkflowDraft:
     rows = locked(WorkflowDraft).filter(kind=kind)
-    return found(rows.filter(state__in=[State.DRAFT, State.VALIDATED]))
+    draft = found(rows.filter(state__in=[State.DRAFT, State.VALIDATED]))
+    if seen is not None and seen != definition_digest(draft.definition).hex():
+        raise DRAFT_CHANGED("Read what the draft says now, and then decide.")
+    return draft
 
 
 def _check_publishable(draft: WorkflowDraft, by: UUID) -> None:
     digest = bytes(draft.digest) if draft.digest is not None else None
     if draft.state != State.VALIDATED or digest != definition_digest(draft.definition):
         raise NOT_VALIDATED("Validate it first.")
-    current = current_workflow(draft.tenant_id, draft.kind)
-    wanted = bool(current and current.definition.get("second_admin"))
-    if wanted and draft.author_id == by:
+    alone = draft.author_id == by
+    if alone and needs_second_admin(draft.tenant_id, draft.kind):
         raise OWN_DRAFT("The version in force asks for a second admin.")
 
 

@@ -18,6 +18,9 @@ from tenants.verbs import Gate, Verb, perform
 WORKFLOW_UNKNOWN: Final = declare(
     "workflow_unknown", status=422, title="This kind of work was never defined"
 )
+OWN_DRAFT: Final = declare(
+    "workflow_own_draft", status=403, title="Another admin than its author publishes it"
+)
 
 
 def define_workflow(
@@ -30,17 +33,33 @@ def define_workflow(
 ) -> Workflow:
     """Give a kind of work its next version, for runs that start from now on.
 
-    The same definition again changes nothing. Raises 422 `workflow_invalid` or
-    `schema_invalid`, `secret_in_arguments`, and what `permitted` raises.
+    One step, and so one person's: where the version in force says `second_admin`, only
+    a draft is the way, whoever it is. The same definition again changes nothing. Raises
+    422 `workflow_invalid` or `schema_invalid`, `secret_in_arguments`,
+    `workflow_own_draft` (403), and what `permitted` raises.
     """
     check_definition(definition)
 
     def work(verb: Verb) -> Workflow:
         actor = permitted(tenant_id, by)
         refuse_secret(definition, "/definition")
-        return add_version(verb, actor, kind, definition)
+        current = current_workflow(tenant_id, kind)
+        workflow = add_version(verb, actor, kind, definition)
+        if current and workflow.id != current.id and _asks_for_two(current):
+            raise OWN_DRAFT("Write a draft, and let another admin publish it.")
+        return workflow
 
     return perform(tenant_id, work, gate=Gate.EXCLUSIVE, once=once)
+
+
+def needs_second_admin(tenant_id: UUID, kind: str) -> bool:
+    """Whether the kind's next version takes two people."""
+    current = current_workflow(tenant_id, kind)
+    return current is not None and _asks_for_two(current)
+
+
+def _asks_for_two(workflow: Workflow) -> bool:
+    return bool(workflow.definition.get("second_admin"))
 
 
 def gate_to_start(tenant_id: UUID, kind: str = DEFAULT_KIND) -> Gate:

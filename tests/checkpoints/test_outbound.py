@@ -79,6 +79,15 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Answers:
         "ff02::1",
         "2001:db8::1",
         "100::1",
+        "192.88.99.1",
+        "::ffff:192.88.99.1",
+        "2002:c058:6301::1",
+        "3fff::1",
+        "3fff:fff:ffff::1",
+        "5f00::1",
+        "2606:4700::5efe:10.0.0.1",
+        "2606:4700::200:5efe:10.0.0.1",
+        "2606:4700:0:0:0:5efe:8.8.8.8",
     ],
 )
 def test_no_private_address_is_reached_in_any_spelling(address: str) -> None:
@@ -86,7 +95,15 @@ def test_no_private_address_is_reached_in_any_spelling(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["93.184.215.14", "2606:4700::1111", "::ffff:93.184.215.14"]
+    "address",
+    [
+        "93.184.215.14",
+        "2606:4700::1111",
+        "::ffff:93.184.215.14",
+        "192.88.98.255",
+        "2606:4700::5efe",
+        "2606:4700::1:5efe:a00:1",
+    ],
 )
 def test_a_public_address_may_be_reached(address: str) -> None:
     assert refused_address(address, ()) == ""

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from approvals.models import Request
+from approvals.services.queues import create_queue, give_right
 from approvals.services.refusing import need_attention
 from audit.models import Entry
 from kernel.scope import tenant_transaction
@@ -12,7 +13,7 @@ from sessions.models import Run
 from sessions.runs import lock_run
 from tenants.models import Role
 from tenants.verbs import perform
-from tests.approvals.stage import Stage, fresh_stage
+from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.views.browsing import reader
 from tests.factories import Somebody, fresh_member
 
@@ -143,3 +144,34 @@ def test_a_form_of_another_site_changes_nothing(stage: Stage, stopped: Request) 
     )
     assert answer.status_code == 403
     assert state(stage, stopped) == Run.State.NEEDS_ATTENTION
+
+
+@pytest.mark.parametrize("choice", ["abandon", "release"])
+def test_it_takes_the_right_on_every_queue_where_the_run_still_asks(
+    stage: Stage, choice: str
+) -> None:
+    board = create_queue(
+        tenant_id=stage.tenant_id, by=stage.house.alice.id, slug="board", name="Board"
+    )
+    stage.policy("board", queue="board", selector="arguments.amount == '9.99'")
+    seen, unseen = stage.ask_all([{}, {"arguments": {**ARGUMENTS, "amount": "9.99"}}])
+    assert seen.queue_id != unseen.queue_id == board.id
+    perform(
+        stage.tenant_id, lambda verb: need_attention(verb, lock_run(seen.run_id), WHY)
+    )
+    assert reader(stage).get(f"queue/{unseen.id}").status_code == 404
+    assert page(stage, seen).context["run"].attention.href == ""
+    refused = attend(stage, seen, choice)
+    assert refused.status_code == 403
+    assert stage.fresh(unseen).state == Request.State.PENDING
+    assert state(stage, seen) == Run.State.NEEDS_ATTENTION
+
+    give_right(
+        tenant_id=stage.tenant_id,
+        by=stage.house.alice.id,
+        queue_id=board.id,
+        right="resolve",
+        group_id=stage.house.reviewers.id,
+    )
+    assert page(stage, seen).context["run"].attention.href
+    assert attend(stage, seen, choice).status_code == 303

@@ -9,8 +9,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from sessions.contract import Claim
 from sessions.services.runs import record_transition
 from sessions.shipped import shipped
+from tenants.models import Role
 from tests.approvals.stage import Stage, fresh_stage
 from tests.approvals.views.browsing import Reader, reader
+from tests.factories import fresh_member
 
 DEFINITION: dict[str, Any] = {
     "title": "Pay a bill",
@@ -35,8 +37,16 @@ def keep(alice: Reader, definition: Any, **more: str) -> Any:
     return alice.post("workflows/bill/edit", {"definition": text, **more})
 
 
-def act(alice: Reader, name: str) -> Any:
-    return alice.post("workflows/bill/draft", {"act": name})
+def digest(reader: Reader) -> str:
+    """What the form of the page carries, if a draft is shown."""
+    context = reader.get("workflows/bill").context
+    draft = context["workflow"].draft if context and "workflow" in context else None
+    return draft.digest if draft else ""
+
+
+def act(alice: Reader, name: str, seen: str | None = None) -> Any:
+    said = {"act": name, "seen": digest(alice) if seen is None else seen}
+    return alice.post("workflows/bill/draft", said)
 
 
 def publish(alice: Reader, definition: Any) -> None:
@@ -127,6 +137,32 @@ def test_reviewers_read_and_do_not_write(stage: Stage, alice: Reader) -> None:
     assert bob.get("workflows/bill/edit").status_code == 403
     assert act(bob, "withdraw").status_code == 403
     assert keep(bob, {}).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["validate", "publish", "withdraw"])
+def test_nobody_acts_on_a_draft_that_they_did_not_see(
+    stage: Stage, alice: Reader, name: str
+) -> None:
+    publish(alice, {**DEFINITION, "second_admin": True})
+    dora = reader(stage, fresh_member(stage.house.alice, "Dora", role=Role.ADMIN))
+    keep(alice, {**DEFINITION, "title": "Harmless", "second_admin": True})
+    act(alice, "validate")
+    seen = digest(dora)
+    html = dora.get("workflows/bill").content.decode()
+    assert f'name="seen" value="{seen}"' in html
+
+    keep(alice, {**DEFINITION, "title": "Swapped meanwhile"})
+    if name != "validate":
+        act(alice, "validate")
+    for old in (seen, "", "0" * 64):
+        refused = act(dora, name, seen=old)
+        assert refused.status_code == 409
+        notice = refused.context["workflow"].notice
+        assert notice.code == "workflow_draft_changed"
+        assert "changed while you were reading" in refused.content.decode()
+    shown = alice.get("workflows/bill").context["workflow"]
+    assert (shown.version, shown.draft is None) == (1, False)
+    assert act(dora, name).status_code == 302
 
 
 def test_a_kind_that_there_is_not_is_not_found(alice: Reader) -> None:

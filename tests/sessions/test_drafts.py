@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kernel.canonical import definition_digest
 from kernel.scope import tenant_transaction
 from sessions.contract import check_definition
 from sessions.models import Workflow, WorkflowDraft
@@ -16,6 +17,7 @@ from sessions.services import (
     withdraw_draft,
 )
 from sessions.shipped import KINDS, shipped
+from tenants.checks import Operator
 from tenants.models import Role
 from tests.chain import kinds_of
 from tests.factories import House, fresh_member
@@ -90,6 +92,30 @@ def test_where_a_second_admin_is_asked_for_the_author_does_not_publish(
 
     carol = fresh_member(house.alice, "Carol", role=Role.ADMIN)
     assert publish_draft(**acting(house, by=carol.id)).version == 2
+
+
+@pytest.mark.parametrize("by", ["admin", "console"])
+def test_one_step_does_not_stand_for_two_people(house: House, by: str) -> None:
+    two = {**DEFINITION, "second_admin": True}
+    who = house.alice.id if by == "admin" else Operator.CONSOLE
+    define_workflow(**acting(house, by=who), definition=two)
+    with refused("workflow_own_draft", status=403):
+        define_workflow(**acting(house, by=who), definition=DEFINITION)
+    known = in_force(house)
+    assert known is not None
+    assert (known.version, known.definition) == (1, two)
+    assert define_workflow(**acting(house, by=who), definition=two).version == 1
+
+
+@pytest.mark.parametrize("verb", [validate_draft, publish_draft, withdraw_draft])
+def test_a_verb_is_told_what_was_seen(house: House, verb: Any) -> None:
+    draft = save_draft(**acting(house), definition=DEFINITION)
+    seen = definition_digest(DEFINITION).hex()
+    save_draft(**acting(house), definition={**DEFINITION, "title": "Another"})
+    validate_draft(**acting(house))
+    with refused("workflow_draft_changed", status=409):
+        verb(**acting(house), seen=seen)
+    assert kinds_of(house.id, draft.id)[-1] == "workflow.validated"
 
 
 def test_a_withdrawn_draft_makes_room_and_stays_on_record(house: House) -> None:

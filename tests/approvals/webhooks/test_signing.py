@@ -109,15 +109,35 @@ def test_pauses_grow_and_end() -> None:
     assert len({pause_after(1) for _ in range(20)}) > 1  # not all at the same moment
 
 
-@pytest.mark.parametrize("wish", ["", "soon", "-5", "٣", "1e9"])
+@pytest.mark.parametrize(
+    "wish",
+    [
+        *("", " ", "soon", "0", "-5", "+5", "-" + "9" * 5000, "٣", "²", "1e9", "1.5"),
+        *(
+            "0x10",
+            "nan",
+            "inf",
+            "1_000",
+            "900 ",
+            "0" * 5000,
+            "\x00",
+            "\ud800",
+            "9" + "٣",
+        ),
+        "Wed, 21 Oct 2099 07:28:00 GMT",
+    ],
+)
 def test_a_wish_that_is_none_changes_nothing(wish: str) -> None:
     pause = pause_after(1, wish)
     assert pause is not None
     assert pause.total_seconds() <= 6
 
 
-def test_a_wish_is_bounded() -> None:
-    pause = pause_after(1, "99999999999")
+@pytest.mark.parametrize(
+    "wish", ["3600", "99999999999", "0" * 5000 + "7200", "9" * 5000, "9" * 60_000]
+)
+def test_a_wish_is_bounded(wish: str) -> None:
+    pause = pause_after(1, wish)
     assert pause == timedelta(hours=1)
 
 
