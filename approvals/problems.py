@@ -49,6 +49,11 @@ RESOLUTION_UNKNOWN = declare(
     "resolution_unknown", status=422, title="An outcome is confirmed, failed or absent"
 )
 TOO_LATE = declare("too_late", status=409, title="Too late: executed")
+ENVIRONMENT_DIFFERS = declare(
+    "environment_differs",
+    status=409,
+    title="This was asked with a key of another environment",
+)
 NOT_APPROVED = declare("not_approved", status=409, title="This is not approved")
 PAUSE_UNDECIDED = declare(
     "pause_undecided", status=409, title="Other questions of the pause are still open"

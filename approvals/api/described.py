@@ -35,17 +35,24 @@ _ASK: Final = (
 )
 NOT_ASKED: Final = refuses(*NOT_FENCED, *_ASK)
 NOT_PAUSED: Final = refuses(*NOT_FENCED, *NOT_SAVED, *_ASK, PAUSE_OPEN, RUN_ENDED)
-NOT_WITHDRAWN: Final = refuses(problems.TOO_LATE)
-NOT_REVISED: Final = refuses(*_ARGUMENTS, problems.NOT_REVISABLE)
+NOT_WITHDRAWN: Final = refuses(problems.TOO_LATE, problems.ENVIRONMENT_DIFFERS)
+NOT_REVISED: Final = refuses(
+    *_ARGUMENTS, problems.NOT_REVISABLE, problems.ENVIRONMENT_DIFFERS
+)
 NOT_REDEEMED: Final = refuses(
     *NOT_FENCED,
+    problems.ENVIRONMENT_DIFFERS,
     problems.NOT_APPROVED,
     problems.PAUSE_UNDECIDED,
     problems.WRONG_MODE,
     LOST_RACE,
 )
 NOT_REPORTED: Final = refuses(
-    *NOT_FENCED, OUTCOME_CONFLICT, ATTEMPT_UNKNOWN, EVIDENCE_TOO_LARGE
+    *NOT_FENCED,
+    problems.ENVIRONMENT_DIFFERS,
+    OUTCOME_CONFLICT,
+    ATTEMPT_UNKNOWN,
+    EVIDENCE_TOO_LARGE,
 )
 NOT_DECIDED: Final = refuses(
     *_ARGUMENTS,

@@ -36,6 +36,7 @@ def _same(matter: Matter) -> Refused | None:
     who = {
         "agent": str(matter.agent.id),
         "key": str(matter.key.id),
+        "environment": matter.key.environment,
         "subject": matter.session.subject,
     }
     wrong = [name for name, value in expected.items() if record[name] != value]

@@ -19,7 +19,7 @@ from approvals.services.granting import end_jobs
 from approvals.services.redeem import ACT_WITHIN
 from approvals.services.report import settle
 from approvals.services.request import ask_at_once, gate_to_request
-from approvals.services.revise import lock_own
+from approvals.services.revise import lock_own, require_environment
 from approvals.states import OPEN
 from checkpoints.models import Attempt, Effect, Tool
 from kernel.clock import ClockTimestamp, database_now
@@ -69,7 +69,7 @@ def submit(
 ) -> tuple[AAPRequest, bool]:
     """Ask once for each key; whether it was asked now.
 
-    Raises `idempotency_conflict` (409), `tool_is_managed`, and what `ask_one` raises.
+    Raises `idempotency_conflict`, `environment_differs` (409), `tool_is_managed`, and what `ask_one` raises.
     """
     ask = Ask(
         tool=submission.tool,
@@ -84,6 +84,7 @@ def submit(
     def work(verb: Verb) -> tuple[AAPRequest, bool]:
         known = AAPRequest.objects.filter(agent_id=principal.agent_id, key=key).first()
         if known is not None:
+            require_environment(principal, known.request_id)
             if bytes(known.body_digest) != digest:
                 raise IDEMPOTENCY_CONFLICT()
             return known, False

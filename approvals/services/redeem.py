@@ -29,8 +29,8 @@ def redeem(
 ) -> Started:
     """Verify and consume, for the run's one writer.
 
-    Raises `not_found`, `stale_writer`, `tool_is_managed`, `not_approved`,
-    `pause_undecided`, and a refusal's own code (409) with its class and report.
+    Raises `not_found`, `environment_differs`, `stale_writer`, `tool_is_managed`,
+    `not_approved`, `pause_undecided`, and a refusal's own code (409) with its class and report.
     """
 
     def work(verb: Verb) -> Started | Problem:

@@ -8,6 +8,7 @@ from approvals.problems import NOT_FOUND
 from approvals.services.closing import ENDED, close_step
 from approvals.services.granting import SYSTEM
 from approvals.services.refusing import need_attention
+from approvals.services.revise import require_environment
 from audit.append import Actor
 from checkpoints.effects import lock_effect, record_outcome
 from checkpoints.models import Attempt, Effect
@@ -33,7 +34,7 @@ def report_effect(
 
     `fence` is the attempt's own, or that of the run's writer now, who may report what
     a killed predecessor did. The same report again is answered alike; raises
-    `outcome_conflict` for another, `stale_writer`, `not_found`.
+    `outcome_conflict` for another, `stale_writer`, `environment_differs`, `not_found`.
     """
 
     def work(verb: Verb) -> Effect:
@@ -64,6 +65,7 @@ def _own_effect(principal: Principal, effect_id: UUID) -> Effect:
     )
     if effect is None or not own:
         raise NOT_FOUND("No such effect.")
+    require_environment(principal, effect.request)
     return effect
 
 

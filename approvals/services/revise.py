@@ -5,7 +5,13 @@ from uuid import UUID
 
 from approvals.envelope import Envelope
 from approvals.models import Grant, Request
-from approvals.problems import NOT_FOUND, NOT_PENDING, NOT_REVISABLE, TOO_LATE
+from approvals.problems import (
+    ENVIRONMENT_DIFFERS,
+    NOT_FOUND,
+    NOT_PENDING,
+    NOT_REVISABLE,
+    TOO_LATE,
+)
 from approvals.queries import current_revision, live_grant
 from approvals.services.asking import check_arguments
 from approvals.services.editing import revise_in
@@ -117,11 +123,26 @@ def _end_live_grant(
 
 
 def lock_own(principal: Principal, request_id: UUID) -> Request:
-    """The agent's own request, locked; anyone else's does not exist."""
-    own = Request.objects.filter(id=request_id, agent_id=principal.agent_id)
-    if not own.exists():
-        raise NOT_FOUND("No such request.")
+    """The agent's own request, locked; anyone else's does not exist.
+
+    Raises `not_found`, and `environment_differs` (409) for a key of another environment.
+    """
+    require_environment(principal, request_id)
     return lock_scene_of(request_id)
+
+
+def require_environment(principal: Principal, request_id: UUID) -> None:
+    """What was asked with a key for tests is nothing to a key for production.
+
+    Policy judged it for that environment. Nothing changes: the right key may go on.
+    Raises as `lock_own`.
+    """
+    own = Request.objects.filter(id=request_id, agent_id=principal.agent_id)
+    asked_in = own.values_list("key__environment", flat=True).first()
+    if asked_in is None:
+        raise NOT_FOUND("No such request.")
+    if asked_in != principal.environment:
+        raise ENVIRONMENT_DIFFERS(f"It was asked in {asked_in}.")
 
 
 def _raised[T](outcome: T | Problem) -> T:

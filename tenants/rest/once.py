@@ -64,8 +64,14 @@ def _principal_id(request: Request) -> UUID:
 
 
 def _fingerprint(request: Request) -> bytes:
-    """Method, path and body as they came: 32 bytes."""
-    parts = (str(request.method).encode(), request.path.encode(), body_of(request))
+    """Method, path and body as they came, and an agent's environment: 32 bytes.
+
+    What a key for tests was answered is no answer to the same agent's for production.
+    """
+    who: Any = request.auth
+    environment = who.environment if isinstance(who, Principal) else ""
+    said = (str(request.method), request.path, environment)
+    parts = (*(one.encode() for one in said), body_of(request))
     return hashlib.sha256(b"\0".join(parts)).digest()
 
 
