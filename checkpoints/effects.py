@@ -278,11 +278,13 @@ def _move(
 
 
 def _entry(attempt: Attempt, said: Statement) -> dict[str, Any]:
-    """What the audit log says of a statement; its evidence may have to be erased."""
+    """What the audit log says of a statement.
+
+    Its external id and its evidence may have to be erased: the digest is over both.
+    """
     return {
         "attempt": attempt.number,
         "outcome": said["outcome"],
-        "external_id": said["external_id"],
         "statement": statement_digest(attempt, said).hex(),
     }
 

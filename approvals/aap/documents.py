@@ -8,6 +8,7 @@ from approvals.envelope import Envelope
 from approvals.models import AAPRequest, Grant, Request
 from approvals.queries import current_revision
 from approvals.services.aap import grant_of
+from approvals.vault import open_note, open_texts
 from kernel.clock import database_now
 
 S = Request.State
@@ -31,28 +32,32 @@ def is_terminal(text: str) -> bool:
 
 
 def request_text(known: AAPRequest) -> str:
-    """The request object as JSON text, inside the tenant's scope."""
+    """The request object as JSON text, inside the tenant's scope.
+
+    Raises `data_erased` (410) once it cannot be told any more as it came.
+    """
     request = Request.objects.select_related("tool").get(id=known.request_id)
+    texts = open_texts(known, session_id=request.session_id)
     action = Envelope(bytes(current_revision(request).envelope)).action
     grant = grant_of(known)
     status = _status(request, grant)
     told: dict[str, Any] = {
         "id": str(request.id),
         "tool": action.tool,
-        "server": known.server,
+        "server": texts["server"],
         "arguments": action.arguments,
         "timeout": known.timeout,
-        "agent_reasoning": known.reasoning,
+        "agent_reasoning": texts["reasoning"],
         "status": status,
         "created_at": _moment(known.asked_at),
         "deadline_at": _moment(known.deadline_at),
         "decision": _decision(request, status, grant),
-        "consumption": _consumption(known, grant),
+        "consumption": _consumption(known, request, grant),
     }
     text = json.dumps({name: each for name, each in told.items() if each is not None})
-    if known.context is None:
+    if texts["context"] is None:
         return text
-    return f'{text[:-1]}, "context": {known.context}}}'  # as it came, to the byte
+    return f'{text[:-1]}, "context": {texts["context"]}}}'  # as it came, to the byte
 
 
 def _status(request: Request, grant: Grant | None) -> str:
@@ -80,18 +85,20 @@ def _decision(
     return {"status": status, "decided_at": _moment(decided), **note}
 
 
-def _consumption(known: AAPRequest, grant: Grant | None) -> dict[str, Any] | None:
+def _consumption(
+    known: AAPRequest, request: Request, grant: Grant | None
+) -> dict[str, Any] | None:
     if known.consume_key is None:
         return None
     assert grant is not None
     assert grant.ended_at is not None
     told: dict[str, Any] = {"consumed_at": _moment(grant.ended_at)}
     if known.reported_at is not None:
-        note = {"note": known.note} if known.note else {}
+        note = open_note(known, session_id=request.session_id)
         told["outcome"] = {
             "status": known.outcome,
             "reported_at": _moment(known.reported_at),
-            **note,
+            **({"note": note} if note else {}),
         }
     return told
 

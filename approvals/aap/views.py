@@ -38,6 +38,7 @@ TYPES: Final = {
     403: "authorization",
     404: "not_found",
     409: "conflict",
+    410: "not_found",
     429: "rate_limit",
     500: "internal",
     503: "dependency",

@@ -21,6 +21,7 @@ from approvals.services.report import settle
 from approvals.services.request import ask_at_once, gate_to_request
 from approvals.services.revise import lock_own, require_environment
 from approvals.states import OPEN
+from approvals.vault import open_note, seal_note, seal_texts
 from checkpoints.models import Attempt, Effect, Tool
 from kernel.clock import ClockTimestamp, database_now
 from kernel.problems import Problem, declare
@@ -79,7 +80,7 @@ def submit(
         allowed=ALLOWED,
         decide_within=submission.seconds,
     )
-    digest = hashlib.sha256(submission.body).digest()
+    digest, key = hashlib.sha256(submission.body).digest(), _hashed(key)
 
     def work(verb: Verb) -> tuple[AAPRequest, bool]:
         known = AAPRequest.objects.filter(agent_id=principal.agent_id, key=key).first()
@@ -108,19 +109,24 @@ def _keep(
     # Policy may have decided by the time that was read before the row was written.
     asked_at = min(fresh.created_at, fresh.decided_at or fresh.created_at)
     within = timedelta(seconds=submission.seconds)
-    return AAPRequest.objects.create(
+    known = AAPRequest(
         tenant_id=principal.tenant_id,
         request=request,
         agent_id=principal.agent_id,
         key=key,
         body_digest=digest,
         timeout=submission.timeout,
-        server=submission.server,
-        reasoning=submission.reasoning,
-        context=submission.context,
         asked_at=asked_at,
         deadline_at=fresh.due_at or asked_at + within,
     )
+    texts = {
+        "server": submission.server,
+        "reasoning": submission.reasoning,
+        "context": submission.context,
+    }
+    known.sealed = seal_texts(known, texts, session_id=request.session_id)
+    known.save(force_insert=True)
+    return known
 
 
 def cancel(principal: Principal, request_id: UUID) -> None:
@@ -154,7 +160,8 @@ def use(principal: Principal, request_id: UUID, *, key: str) -> None:
         request = lock_own(principal, request_id)
         run, known = lock_run(request.run_id), own(principal, request_id)
         if known.consume_key is not None:
-            return None if known.consume_key == key else ALREADY_CONSUMED()
+            same = known.consume_key == _hashed(key)
+            return None if same else ALREADY_CONSUMED()
         if request.state == Request.State.LAPSED:
             return APPROVAL_EXPIRED()
         if request.state != Request.State.APPROVED:
@@ -178,7 +185,7 @@ def _use(
     if isinstance(outcome, Declined):
         return _declined(verb, request, outcome)
     mine = AAPRequest.objects.filter(id=known.id, consume_key=None)
-    update_exactly_one(mine, consume_key=key)
+    update_exactly_one(mine, consume_key=_hashed(key))
     end_jobs(request, "consumed")  # no worker need look whether it may be
     return None
 
@@ -205,11 +212,13 @@ def report(principal: Principal, request_id: UUID, *, status: str, note: str) ->
         if known.consume_key is None:
             return NOT_CONSUMED()
         if known.outcome:
-            same = (known.outcome, known.note) == (status, note)
-            return None if same else Problem("outcome_conflict")
+            said = known.outcome, open_note(known, session_id=request.session_id)
+            return None if said == (status, note) else Problem("outcome_conflict")
         _settle(verb, principal, request, run, status, note)
         AAPRequest.objects.filter(id=known.id).update(
-            outcome=status, note=note, reported_at=ClockTimestamp()
+            outcome=status,
+            sealed_note=seal_note(known, note, session_id=request.session_id),
+            reported_at=ClockTimestamp(),
         )
         return None
 
@@ -257,6 +266,10 @@ def grant_of(known: AAPRequest) -> Grant | None:
         .order_by("-created_at")
         .first()
     )
+
+
+def _hashed(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()
 
 
 def _raised(outcome: Problem | None) -> None:

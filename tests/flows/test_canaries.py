@@ -99,6 +99,7 @@ def plant(stage: Stage, api: Api, secret: str) -> tuple[Request, str]:
     request = ask(stage, api, secret)
     decide(stage, request, secret)
     report(stage, api, request, secret)
+    protocol(stage, secret)
     failed = said(api.post(f"sessions/{session['id']}/runs", {}))
     reason = {"reason": f"It said {secret}"}
     said(api.post(f"runs/{failed['id']}/fail", reason, fence=failed["fence"]))
@@ -158,6 +159,32 @@ def report(stage: Stage, api: Api, request: Request, secret: str) -> None:
         fence=started.attempt.fence,
     )
     said(answer)
+
+
+def protocol(stage: Stage, secret: str) -> Request:
+    """The Agent Approval Protocol returns what it was given; nobody else sees it."""
+    body = asked(timeout="10m", agent_reasoning=secret, context={"key": secret})
+    place = "/api/aap/v1/requests"
+    for bad in ({"server": secret}, {"arguments": {**ARGUMENTS, "payee": secret}}):
+        assert submit(stage, place, body | bad, secret).status_code == 400
+    told = said(submit(stage, place, body, secret))
+    assert (told["agent_reasoning"], told["context"]) == (secret, {"key": secret})
+    with tenant_transaction(stage.tenant_id):
+        request = Request.objects.get(id=UUID(told["id"]))
+    stage.answer(request)
+    said(submit(stage, f"{place}/{told['id']}/consume", None, secret))
+    outcome = {"status": "succeeded", "note": secret}
+    told = said(submit(stage, f"{place}/{told['id']}/outcome", outcome, secret))
+    assert told["consumption"]["outcome"]["note"] == secret
+    return request
+
+
+def submit(stage: Stage, place: str, body: Any, secret: str) -> Any:
+    """As a client of the protocol that makes its keys in the worst way."""
+    key = headers(secret)["Idempotency_Key"][-255:]
+    return stage.house.robot.client().post(
+        place, body, content_type="application/json", headers={"Idempotency-Key": key}
+    )
 
 
 def said(answer: Any) -> Any:

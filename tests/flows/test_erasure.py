@@ -15,7 +15,9 @@ from django.db import connection
 from django.db.utils import IntegrityError, ProgrammingError
 from django.test import Client
 
+from approvals.models import Request, ResumeJob
 from approvals.resume.purging import purge_tenant
+from approvals.resume.work import work
 from approvals.services.erasure import (
     erase_outdated,
     erase_session,
@@ -23,10 +25,11 @@ from approvals.services.erasure import (
     purge_leftovers,
     purge_step,
 )
+from approvals.services.redeem import redeem
 from audit.verify import verify_tenant
 from checkpoints.services import read_checkpoint
 from kernel.scope import tenant_transaction
-from sessions.models import Item, Session
+from sessions.models import Item, Run, Session
 from sessions.services import append_items, complete_run, define_workflow
 from sessions.services.retention import lift_hold, place_hold, set_retention
 from sessions.services.runs import start_run
@@ -34,7 +37,8 @@ from sessions.services.sessions import open_session
 from tenants.checks import Operator
 from tenants.models import IdempotencyRecord
 from tests.api import Api
-from tests.approvals.stage import Stage, fresh_stage
+from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
+from tests.approvals.views.browsing import reader
 from tests.chain import kinds_of
 from tests.checkpoints.tampering import superuser_says, tamper
 from tests.factories import unique
@@ -115,6 +119,72 @@ def test_a_persons_data_goes_everywhere_and_the_chain_holds(stage: Stage) -> Non
     client = Client()
     client.force_login(stage.bob.user)
     assert client.get(case).status_code == 200
+
+
+def test_what_came_of_work_goes_with_it(stage: Stage) -> None:
+    word, robot = f"pii{unique()}", stage.house.robot
+    api, who, run = Api.of(robot), robot.principal, stage.run()
+    call = {"type": "function_call", "call_id": "c", "name": word, "arguments": "{}"}
+    said = api.post(f"sessions/{run.session_id}/items", {"items": [call]})
+    assert said.status_code == 201
+    assert api.post(f"runs/{run.id}/context", {}).status_code == 201
+    request = stage.ask(run, tool_call_id=word)
+    stage.answer(request)
+    with tenant_transaction(stage.tenant_id):
+        job = ResumeJob.objects.get(request=request)
+        fence = Run.objects.get(id=run.id).fence
+    assert work(job.id) == "ready"
+    started = redeem(who, request_id=request.id, fence=fence)
+    done = {"attempt": 1, "outcome": "confirmed", "external_id": word}
+    place = f"effects/{started.effect.id}/report"
+    assert api.post(place, done, fence=started.attempt.fence).status_code == 200
+    at = f"runs/{run.id}/checkpoints"
+    assert word in api.post(f"{at}/head/restore").content.decode()
+    assert api.post(f"{at}/1/fork", {"reason": word}).status_code == 201
+    gone(stage, run.session_id, word)
+    page = reader(stage, stage.house.alice).get(f"runs/{run.id}")
+    assert page.status_code == 200
+
+
+def test_what_the_protocol_keeps_goes(stage: Stage) -> None:
+    word, robot = f"pii{unique()}", stage.house.robot.client()
+    place, kind = "/api/aap/v1/requests", "application/json"
+    keys = [{"Idempotency-Key": f"{word}-{number}"} for number in range(2)]
+    body = {"tool": "pay", "arguments": ARGUMENTS, "timeout": "10m"}
+    body |= {"server": word, "agent_reasoning": word, "context": {"call_id": word}}
+    asked = robot.post(place, body, content_type=kind, headers=keys[0])
+    with tenant_transaction(stage.tenant_id):
+        request = Request.objects.get(id=asked.json()["id"])
+    stage.answer(request)
+    one = f"{place}/{request.id}"
+    used = robot.post(f"{one}/consume", headers=keys[1])
+    assert used.status_code == 200, used.content
+    outcome = {"status": "succeeded", "note": word}
+    for _ in range(2):
+        told = robot.post(f"{one}/outcome", outcome, content_type=kind)
+        assert told.json()["consumption"]["outcome"]["note"] == word
+    assert told.json()["context"] == {"call_id": word}
+    gone(stage, request.session_id, word)
+    for answer in (
+        robot.get(one),
+        robot.post(place, body, content_type=kind, headers=keys[0]),
+        robot.post(f"{one}/outcome", outcome, content_type=kind),
+    ):
+        assert (answer.status_code, answer.json()["error"]["code"]) == (
+            410,
+            "data_erased",
+        )
+
+
+def gone(stage: Stage, session_id: UUID, word: str) -> None:
+    """Erase the session, purge, and see that the word is nowhere."""
+    assert word in dump()
+    erase_session(tenant_id=stage.tenant_id, by=BY, session_id=session_id)
+    purge_all(stage)
+    found = dump()
+    assert [line[:80] for line in found.splitlines() if word in line] == []
+    assert word.encode().hex() not in found
+    assert verify_tenant(stage.tenant_id).intact
 
 
 def test_nothing_under_a_hold_is_erased(stage: Stage) -> None:
