@@ -90,12 +90,13 @@ def live_grant(request_id: UUID) -> Grant | None:
     return rows.filter(request_id=request_id, state=Grant.State.LIVE).first()
 
 
-def open_requests(runs: Collection[UUID]) -> dict[UUID, list[UUID]]:
-    """By run, its questions that nobody has answered or acted upon yet."""
-    found: dict[UUID, list[UUID]] = {}
+def open_requests(runs: Collection[UUID]) -> dict[UUID, dict[UUID, str]]:
+    """By run, its questions that nobody has answered or acted upon yet: their states."""
+    found: dict[UUID, dict[UUID, str]] = {}
     unresolved = Request.objects.filter(run_id__in=runs, state__in=UNRESOLVED)
-    for run_id, request_id in unresolved.order_by("id").values_list("run_id", "id"):
-        found.setdefault(run_id, []).append(request_id)
+    rows = unresolved.order_by("id").values_list("run_id", "id", "state")
+    for run_id, request_id, state in rows:
+        found.setdefault(run_id, {})[request_id] = state
     return found
 
 

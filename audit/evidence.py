@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +22,7 @@ class Signed:
     subject: UUID
     member: UUID | None  # whose act it was, where it was a member's
     data: dict[str, Any]
+    at: datetime
 
 
 def signed_entries(
@@ -55,7 +57,13 @@ def _read(row: Entry) -> Signed | None:
     said = (body["kind"], body["subject"]["id"])
     if row.subject_id is None or said != (row.kind, str(row.subject_id)):
         return None
-    return Signed(row.kind, row.subject_id, _member(body["actor"]), body["data"])
+    return Signed(
+        row.kind,
+        row.subject_id,
+        _member(body["actor"]),
+        body["data"],
+        datetime.fromisoformat(body["at"]),
+    )
 
 
 def _member(actor: dict[str, str]) -> UUID | None:

@@ -166,7 +166,8 @@ def stored_report(report: Mapping[str, Any]) -> dict[str, Any]:
 def effects_so_far(run: Run) -> dict[str, list[dict[str, Any]]]:
     """What the run did to the world, and the runs that it was forked from did.
 
-    `not_started` has what is asked and not carried out, too. All oldest first.
+    `not_started` has what is asked or approved and not carried out, too. All oldest
+    first.
     """
     groups: dict[str, list[dict[str, Any]]] = {
         name: [] for name in ("done", "failed", "open", "not_started")
@@ -175,8 +176,12 @@ def effects_so_far(run: Run) -> dict[str, list[dict[str, Any]]]:
     for effect in effects:
         groups[GROUPS.get(effect.state, "open")].append(_effect(effect))
     begun = {effect.request for effect in effects}
-    asked = hooks.open_requests([run.id]).get(run.id, ())
-    groups["not_started"] += map(_asked, (one for one in asked if one not in begun))
+    asked = hooks.open_requests([run.id]).get(run.id, {})
+    groups["not_started"] += [
+        _asked(request, state)
+        for request, state in asked.items()
+        if request not in begun
+    ]
     return groups
 
 
@@ -191,8 +196,10 @@ def _effect(effect: Effect) -> dict[str, Any]:
     }
 
 
-def _asked(request: UUID) -> dict[str, Any]:
-    return {"request": str(request), "state": "asked"}
+def _asked(request: UUID, state: str) -> dict[str, Any]:
+    """What was approved may still be used by its run: it is more than asked."""
+    said = "approved" if state == "approved" else "asked"
+    return {"request": str(request), "state": said}
 
 
 def _schema(found: Found) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from uuid import UUID
 from sessions.models import Item, Run, Session
 from tenants.verbs import Verb
 
-type OpenRequests = Callable[[Collection[UUID]], Mapping[UUID, Sequence[UUID]]]
-"""Of these runs, which requests are not resolved; called in the tenant's scope."""
+type OpenRequests = Callable[[Collection[UUID]], Mapping[UUID, Mapping[UUID, str]]]
+"""Of these runs, which requests are not resolved, oldest first, and their states;
+called in the tenant's scope."""
 
 type Closing = Callable[[Verb, Run], None]
 """Closes what an ending run leaves open: a locked run, before it ends. May refuse."""

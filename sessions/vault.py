@@ -20,6 +20,7 @@ from tenants.vault import DATA_ERASED, opened, tenant_key
 ITEM_UNREADABLE: Final = declare(
     "item_unreadable", status=409, title="An item is not as it was added"
 )
+PLACED: Final = b"\x02"  # before what `kernel.sealing` begins with its own version, 1
 _PURPOSE: Final = b"keyturn/session-key/v1"
 
 
@@ -52,7 +53,7 @@ def seal_items(items: Sequence[Item], *, session: Session) -> None:
         return
     key = session_key(session.tenant_id, session.id)
     for item in items:
-        item.sealed = seal(key, item.raw.encode(), bound=_place(item))
+        item.sealed = PLACED + seal(key, item.raw.encode(), bound=_place(item))
 
 
 def open_items(items: list[Item], *, session_id: UUID) -> list[Item]:
@@ -67,13 +68,25 @@ def open_items(items: list[Item], *, session_id: UUID) -> list[Item]:
 
 def _opened(key: bytes, item: Item) -> str:
     assert item.sealed is not None
+    sealed = bytes(item.sealed)
+    marked = sealed.startswith(PLACED)
+    text, bound = (
+        (sealed[len(PLACED) :], _place(item)) if marked else (sealed, _id(item))
+    )
     try:
-        return unseal(key, bytes(item.sealed), bound=_place(item)).decode()
+        return unseal(key, text, bound=bound).decode()
     except Unreadable as error:
         raise ITEM_UNREADABLE(f"Item {item.position}.") from error
 
 
 def _place(item: Item) -> bytes:
+    """Which item, and where it is said: neither can change without being found."""
+    where = f"{item.branch}/{item.position}".encode()
+    return b"keyturn/item/v2\0" + item.tenant_id.bytes + item.id.bytes + where
+
+
+def _id(item: Item) -> bytes:
+    """What was sealed before its place was bound to it has no mark, and only this."""
     return b"keyturn/item/v1\0" + item.tenant_id.bytes + item.id.bytes
 
 

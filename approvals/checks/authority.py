@@ -11,7 +11,7 @@ from typing import Final
 
 from approvals.checks.evidence import check_evidence
 from approvals.checks.matter import Matter
-from approvals.checks.preconditions import check_preconditions
+from approvals.checks.preconditions import check_facts, check_preconditions
 from approvals.judging import judge_action
 from approvals.models import Decision, Grant
 from approvals.policy import Obligation
@@ -181,6 +181,7 @@ QUESTIONS: Final[tuple[Callable[[Matter], Refused | None], ...]] = (
     _in_time,
     _tool_unchanged,
     check_evidence,
+    check_facts,
     _pinned_holds,
     _current_holds,
     check_preconditions,

@@ -3,12 +3,59 @@
 from typing import Any, Final
 
 from approvals.checks.matter import Matter
+from audit.evidence import Signed, signed_entries
 from kernel.canonical import digest
 from kernel.outcome import Refused
 from sessions.contract import Contract
-from sessions.models import Fact
+from sessions.models import Fact, Transition
+from sessions.runs import transition_digest
 
 FACT_DOMAIN: Final = "keyturn/fact/v1"
+STATED: Final = "run.facts_recorded"
+ALTERED: Final = Refused(
+    "authority.fact_not_in_audit",
+    "A fact of the run is not as the audit log has it.",
+    "stop",
+)
+
+
+def check_facts(matter: Matter) -> Refused | None:
+    """The run's facts as they were last stated, and signed: no other value, none younger.
+
+    A precondition or a selector that reads a row must not take a stranger's word for it.
+    """
+    rows = {fact.name: fact for fact in Fact.objects.filter(run_id=matter.run.id)}
+    stated = _stated(matter)
+    if stated is None or rows.keys() != stated.keys():
+        return ALTERED
+    same = all(_is_as_stated(rows[name], *stated[name]) for name in rows)
+    return None if same else ALTERED
+
+
+def _stated(matter: Matter) -> dict[str, tuple[Transition, Signed]] | None:
+    """By fact, the change that stated it last; None if one is not as it was signed."""
+    entries = signed_entries(matter.tenant.id, kinds=[STATED], subjects=[matter.run.id])
+    seqs = [one.data["seq"] for one in entries]
+    rows = Transition.objects.filter(run_id=matter.run.id, seq__in=seqs)
+    changes = {row.seq: row for row in rows}
+    last: dict[str, tuple[Transition, Signed]] = {}
+    for entry in entries:
+        change = changes.get(entry.data["seq"])
+        if change is None or transition_digest(change).hex() != entry.data["digest"]:
+            return None
+        last |= dict.fromkeys(change.changes, (change, entry))
+    return last
+
+
+def _is_as_stated(fact: Fact, change: Transition, entry: Signed) -> bool:
+    said = change.changes[fact.name]
+    vouched = ("provenance", "reference", "evidence_digest")
+    return (
+        fact.version == change.version
+        and fact.observed_at <= entry.at
+        and not _unlike(said["to"], fact.value)
+        and all(getattr(fact, name) == said[name] for name in vouched)
+    )
 
 
 def check_preconditions(matter: Matter) -> Refused | None:

@@ -12,6 +12,7 @@ from approvals.pages.addresses import address, short_name
 from approvals.pages.viewer import Viewer
 from approvals.presentation.context import ContextPage, DroppedRow, PieceRow, Seen
 from approvals.problems import NOT_FOUND
+from audit.evidence import signed_data
 from kernel.clock import database_now
 from kernel.problems import Problem
 
@@ -60,16 +61,28 @@ def _wanted(request: Request) -> Wanted:
 
 def _seen(request: Request, now: Assembled) -> Seen | None:
     """What it recorded; and whether the same is built from the rows of now."""
-    recorded = request.context
+    recorded, signed = request.context, _signed(request)
+    digest = bytes(recorded.digest).hex() if recorded is not None else ""
+    if digest != signed:
+        at = request.created_at
+        return Seen(
+            digest=signed, shape="", tokens=0, at=at, unchanged=False, altered=True
+        )
     if recorded is None:
         return None
     return Seen(
-        digest=bytes(recorded.digest).hex(),
+        digest=digest,
         shape=recorded.shape,
         tokens=recorded.tokens,
         at=recorded.created_at,
         unchanged=now.digest == bytes(recorded.digest),
     )
+
+
+def _signed(request: Request) -> str:
+    """The digest that the agent named when it asked, by the audit log; "" for none."""
+    asked = signed_data(request.tenant_id, kind="request.asked", subjects=[request.id])
+    return str(asked.get(request.id, {}).get("context", ""))
 
 
 def _pieces(found: Assembled) -> tuple[PieceRow, ...]:

@@ -45,6 +45,7 @@ class Seen:
     tokens: int
     at: datetime
     unchanged: bool
+    altered: bool = False  # not what the audit log says that it named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,6 +160,18 @@ REVIVE = """WITH
     WHERE id = %(run)s)
   UPDATE approvals_request SET state = 'approved' WHERE id = %(request)s"""
 
+REDATE_FACT = """
+  UPDATE agent_sessions_fact SET observed_at = clock_timestamp() + interval '1 hour'
+  WHERE run_id = (SELECT run_id FROM approvals_request WHERE id = %(request)s)"""
+REWRITE_FACT = """
+  UPDATE agent_sessions_fact SET value = '1'
+  WHERE run_id = (SELECT run_id FROM approvals_request WHERE id = %(request)s)"""
+REWRITE_BOTH = f"""
+  WITH fact AS ({REWRITE_FACT} RETURNING run_id)
+  UPDATE agent_sessions_transition
+  SET changes = jsonb_set(changes, '{{ready,to}}', '1')
+  WHERE changes ? 'ready' AND run_id IN (SELECT run_id FROM fact)"""
+
 
 def revoke_it(case: Approved) -> None:
     revoke(case.stage.bob.person, request_id=case.request.id, reason="No.")
@@ -229,6 +241,13 @@ CHANGES: dict[str, tuple[Callable[[Approved], None], str, str]] = {
     "agent switched off": (switch_agent_off, "identity.agent_disabled", "stop"),
     "key revoked": (revoke_the_key, "identity.key_revoked", "stop"),
     "tenant stopped": (stop_everything, "identity.tenant_stopped", "stop"),
+    "fact redated": (sql(REDATE_FACT), "authority.fact_not_in_audit", "stop"),
+    "fact rewritten": (sql(REWRITE_FACT), "authority.fact_not_in_audit", "stop"),
+    "fact's history rewritten": (
+        sql(REWRITE_BOTH),
+        "authority.fact_not_in_audit",
+        "stop",
+    ),
     "precondition changed": (change_fact, "authority.precondition_failed", "reopen"),
 }
 

@@ -17,6 +17,7 @@ from sessions.models import Run, Session
 from sessions.services import claim_run, define_workflow, start_run
 from tenants.principal import Principal
 from tests.api import Api
+from tests.approvals.stage import fresh_stage
 from tests.chain import kinds_of
 from tests.checkpoints.steps import managed_tool, report, start
 from tests.checkpoints.tampering import tamper
@@ -232,6 +233,19 @@ def test_the_report_says_what_is_done_and_what_is_left(
     assert effects["open"][0]["effect"] == str(lost.id)
     assert found["is_head"]
     assert found["digest_ok"]
+
+
+def test_the_report_says_what_is_approved_and_may_still_be_used() -> None:
+    stage = fresh_stage()
+    run = stage.run()
+    one, two = stage.ask_all([{}, {}], run)
+    stage.answer(two)
+    who = stage.house.robot.principal
+    effects = restore_checkpoint(who=who, run_id=run.id).report["effects"]
+    assert effects["not_started"] == [
+        {"request": str(one.id), "state": "asked"},
+        {"request": str(two.id), "state": "approved"},
+    ]
 
 
 def test_a_checkpoint_that_is_not_the_head_is_read_and_not_gone_on_from(

@@ -323,7 +323,7 @@ def test_a_run_says_what_it_waits_for_and_closes_it_when_it_ends(
     from tests.sessions.test_runs import move
 
     request, closed = new_id(), []
-    hooks.open_requests = lambda ids: {id: [request] for id in ids}
+    hooks.open_requests = lambda ids: {id: {request: "pending"} for id in ids}
     hooks.closing = None
     move(house.robot.principal, run, "paused")
     assert said(api.get(f"runs/{run.id}"))["open_requests"] == [str(request)]

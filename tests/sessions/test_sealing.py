@@ -6,9 +6,11 @@ from checkpoints.checkpoint import Position
 from checkpoints.models import Checkpoint
 from checkpoints.services import read_checkpoint, save_checkpoint
 from kernel.scope import tenant_transaction
+from kernel.sealing import seal
 from sessions.models import Item, Run, Session
 from sessions.queries import latest_items
 from sessions.services import append_items
+from sessions.vault import open_items, session_key
 from tenants.principal import Principal
 from tenants.services.data_keys import destroy_data_key
 from tests.checkpoints.tampering import tamper
@@ -71,6 +73,30 @@ def test_an_item_changed_or_moved_in_the_database_is_found(
     tamper("agent_sessions_item", moved, first.id)
     with refused("item_unreadable", status=409):
         texts(who, session)
+
+
+@pytest.mark.parametrize("where", ["position = 7", "branch = 3, position = 1"])
+def test_an_item_said_elsewhere_is_found(
+    where: str, who: Principal, session: Session
+) -> None:
+    add(who, session, '"pay 10"')
+    tamper("agent_sessions_item", where, stored(who, session)[0].id)
+    moved = stored(who, session)
+    with tenant_transaction(who.tenant_id), refused("item_unreadable", status=409):
+        open_items(moved, session_id=session.id)
+
+
+def test_an_item_sealed_before_its_place_was_bound_is_read(
+    who: Principal, session: Session
+) -> None:
+    add(who, session, "1", "2")
+    item = stored(who, session)[0]
+    bound = b"keyturn/item/v1\0" + item.tenant_id.bytes + item.id.bytes
+    with tenant_transaction(who.tenant_id):
+        key = session_key(who.tenant_id, session.id)
+    old = seal(key, b"1", bound=bound).hex()
+    tamper("agent_sessions_item", f"sealed = decode('{old}', 'hex')", item.id)
+    assert texts(who, session) == ["1", "2"]
 
 
 def test_a_payload_is_sealed(who: Principal, run: Run) -> None:

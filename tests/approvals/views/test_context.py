@@ -1,15 +1,17 @@
 """The reviewer's page of what the model sees."""
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from approvals.models import Request
+from approvals.models import Context, Request
 from audit.models import Entry
 from kernel.scope import tenant_transaction
 from sessions.models import Provenance
 from tests.approvals.context.talking import Desk, call, result, said
 from tests.approvals.stage import Stage
 from tests.approvals.views.browsing import reader
+from tests.checkpoints.tampering import tamper
 from tests.factories import fresh_member
 
 
@@ -65,6 +67,28 @@ def test_what_the_model_saw_is_named_and_signed(stage: Stage) -> None:
     with tenant_transaction(stage.tenant_id):
         entry = Entry.objects.get(kind="request.asked", subject_id=request.id)
         assert digest.encode() in bytes(entry.body)
+
+
+@pytest.mark.parametrize("other", ["swapped", "removed"])
+def test_another_context_put_in_the_place_of_the_one_that_was_named(
+    other: str, stage: Stage
+) -> None:
+    desk = Desk(stage=stage, run=stage.run())
+    named = desk.record().json()["digest"]
+    request = stage.ask(stage.fresh(desk.run), context=bytes.fromhex(named))
+    desk.say(said("user", "Pay."))
+    desk.record()
+    into = "null"
+    if other == "swapped":
+        with tenant_transaction(stage.tenant_id):
+            new = Context.objects.filter(run_id=desk.run.id).latest("created_at")
+        assert bytes(new.digest).hex() != named
+        into = f"'{new.id}'"
+    tamper("approvals_request", f"context_id = {into}", request.id)
+    text = page(stage, request)
+    assert "was altered" in text
+    assert named in text
+    assert "The same is built" not in text
 
 
 def test_a_context_that_nobody_recorded_cannot_be_named(stage: Stage) -> None:
