@@ -6,6 +6,7 @@ from approvals.checks.matter import Matter
 from audit.evidence import Signed, signed_entries
 from kernel.canonical import digest
 from kernel.outcome import Refused
+from kernel.problems import Problem
 from sessions.contract import Contract
 from sessions.models import Fact, Transition
 from sessions.runs import transition_digest
@@ -24,12 +25,18 @@ def check_facts(matter: Matter) -> Refused | None:
 
     A precondition or a selector that reads a row must not take a stranger's word for it.
     """
+    try:
+        return None if _are_as_stated(matter) else ALTERED
+    except Problem:  # a value that nobody could have stated
+        return ALTERED
+
+
+def _are_as_stated(matter: Matter) -> bool:
     rows = {fact.name: fact for fact in Fact.objects.filter(run_id=matter.run.id)}
     stated = _stated(matter)
     if stated is None or rows.keys() != stated.keys():
-        return ALTERED
-    same = all(_is_as_stated(rows[name], *stated[name]) for name in rows)
-    return None if same else ALTERED
+        return False
+    return all(_is_as_stated(rows[name], *stated[name]) for name in rows)
 
 
 def _stated(matter: Matter) -> dict[str, tuple[Transition, Signed]] | None:

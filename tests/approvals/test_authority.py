@@ -169,7 +169,7 @@ REWRITE_FACT = """
 REWRITE_BOTH = f"""
   WITH fact AS ({REWRITE_FACT} RETURNING run_id)
   UPDATE agent_sessions_transition
-  SET changes = jsonb_set(changes, '{{ready,to}}', '1')
+  SET changes = jsonb_set(changes, '{{ready,to}}', '1e30')
   WHERE changes ? 'ready' AND run_id IN (SELECT run_id FROM fact)"""
 
 
