@@ -148,15 +148,26 @@ _KEY: Final = re.compile(rf"(?:^|[_-]|(?<=[a-z])(?=[A-Z])){_NAMES}$")
 _PLACE_IN_A_LIST: Final = re.compile(r"(?i)(?:page|next|sync|continuation|cancel)")
 _VALUE: Final = re.compile(r"(?i:(?:bearer|basic)\s{1,3})?(?P<value>\S{8,200})")
 _REFERENCE: Final = "secret://"
+MOST_CANDIDATES: Final = 1_000
+"""Different values after `password=` and the like that one text may hold: with more of
+them it is not looked through, and counts as a secret whole."""
+TOO_MANY: Final = "too many possible credentials"
 _LEAST_BITS: Final = 3.0
 """Of entropy per character: below lie words, dates, masks and placeholders."""
 
 
 def _assigned_secret(text: str) -> tuple[str, str] | None:
     """`password=…` and the like inside a text, if what follows looks random."""
+    seen: set[str] = set()
     for match in _ASSIGNED.finditer(text):
-        if _looks_random(match["value"]):
-            return "password or token", match["value"]
+        value = match["value"]
+        if value in seen:
+            continue
+        if _looks_random(value):
+            return "password or token", value
+        seen.add(value)
+        if len(seen) >= MOST_CANDIDATES:
+            return TOO_MANY, text
     return None
 
 
@@ -172,9 +183,10 @@ def _by_key(key: str | None, text: str) -> tuple[str, str] | None:
 def _looks_random(text: str) -> bool:
     if text.startswith(_REFERENCE):
         return False
-    kinds = (str.islower, str.isupper, str.isdigit)
-    mixed = sum(any(kind(c) for c in text) for kind in kinds)
-    return mixed >= 2 and any(map(str.isdigit, text)) and _entropy(text) >= _LEAST_BITS
+    if not any(map(str.isdigit, text)):
+        return False
+    lettered = any(map(str.islower, text)) or any(map(str.isupper, text))
+    return lettered and _entropy(text) >= _LEAST_BITS
 
 
 def _entropy(text: str) -> float:

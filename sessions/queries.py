@@ -12,7 +12,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, Func, IntegerField, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from kernel.clock import ClockTimestamp
 from kernel.problems import NOT_FOUND
@@ -145,6 +146,62 @@ def latest_items(
         items = items.filter(position__lt=before)
     newest = list(items.order_by("-position")[:limit])[::-1]
     return open_items(newest, session_id=session.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The newest items that fit, oldest first.
+
+    `left_out` are (position, bytes) of the ones among them that are too large; `more`
+    says that there are older ones, which did not fit or were not asked for.
+    """
+
+    items: list[Item]
+    left_out: tuple[tuple[int, int], ...] = ()
+    more: bool = False
+
+
+def newest_within(
+    rows: QuerySet[Item],
+    *,
+    session_id: UUID,
+    limit: int,
+    most: int,
+    largest: int | None = None,
+) -> Window:
+    """At most `limit` of the rows, of together `most` bytes: measured, and then read.
+
+    With `largest`, an item of more bytes is left out; without, the newest is there
+    whatever its size. Raises `item_unreadable` (409).
+    """
+    found = _measured(rows, limit + 1)
+    left_out = [(at, size) for _, at, size in found if largest and size > largest]
+    kept: list[UUID] = []
+    room, more = most, len(found) > limit
+    for id, _, size in found[:limit]:
+        if largest and size > largest:
+            continue
+        room -= size
+        if room < 0 and (kept or largest):
+            more = True
+            break
+        kept.append(id)
+    newest = list(rows.filter(id__in=kept).order_by("position"))
+    items = open_items(newest, session_id=session_id)
+    first = items[0].position if items and more else 0
+    return Window(items, tuple(one for one in left_out if one[0] > first), more)
+
+
+def _measured(rows: QuerySet[Item], limit: int) -> list[tuple[UUID, int, int]]:
+    """(id, position, bytes) of the newest. The database tells sizes without reading."""
+    size = Coalesce(_Bytes("sealed"), _Bytes("legacy"))
+    newest = rows.order_by("-position").annotate(size=size)[:limit]
+    return list(newest.values_list("id", "position", "size"))
+
+
+class _Bytes(Func):
+    function = "octet_length"
+    output_field = IntegerField()
 
 
 def item_with(session: Session, item_id: Any) -> Item | None:

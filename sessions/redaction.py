@@ -16,9 +16,13 @@ from tenants.vault import DATA_ERASED, purpose_key
 
 MOST: Final = 100
 """Places that are cut out one by one; a value with more of them is cut out whole."""
+MOST_READ: Final = 10
+"""As `MOST`, where much is read at once: each place takes one more look through all."""
 
 
-def redacted(value: Json, tenant_id: UUID | None = None) -> tuple[Json, list[str]]:
+def redacted(
+    value: Json, tenant_id: UUID | None = None, *, most: int = MOST
+) -> tuple[Json, list[str]]:
     """The value with a mark in each secret's place, and the kinds that were found.
 
     Of a text with a private key in it nothing is kept. With a tenant, inside its scope;
@@ -27,15 +31,15 @@ def redacted(value: Json, tenant_id: UUID | None = None) -> tuple[Json, list[str
     clean, kinds = copy.deepcopy(value), []
     while secret := find_secret(clean):
         kinds.append(secret.kind)
-        if len(kinds) >= MOST:
+        if len(kinds) >= most:
             return _mark(secret, tenant_id), kinds
         clean = _cut(clean, secret, _mark(secret, tenant_id))
     return clean, kinds
 
 
-def redacted_text(text: str, tenant_id: UUID) -> str:
+def redacted_text(text: str, tenant_id: UUID, *, most: int = MOST) -> str:
     """As `redacted`, for what is a text and stays one."""
-    return str(redacted(text, tenant_id)[0])
+    return str(redacted(text, tenant_id, most=most)[0])
 
 
 def _mark(secret: Secret, tenant_id: UUID | None) -> str:

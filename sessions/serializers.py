@@ -92,7 +92,7 @@ class BranchSerializer(StrictSerializer):
 
 
 class ItemsQuery(QuerySerializer):
-    """How many of the latest items are wanted; without a limit, as many as there are."""
+    """How many of the latest items are wanted; without a limit, as many as fit."""
 
     limit = Word(r"[0-9]{1,18}", required=False)
     branch = Word(r"[0-9]{1,9}", required=False)
@@ -213,7 +213,9 @@ class ItemDocument(serializers.Serializer[Any]):
 
 class ItemsDocument(serializers.Serializer[Any]):
     items = ItemDocument(many=True)
-    more = serializers.BooleanField(help_text="Whether there are older ones.")
+    more = serializers.BooleanField(
+        help_text="Whether there are older ones: ask `before` the first position."
+    )
 
 
 class PlaceDocument(serializers.Serializer[Any]):

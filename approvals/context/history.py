@@ -17,6 +17,7 @@ COMPACTED: Final = "stands in the provider's own compaction"
 SUPERSEDED: Final = "a newer result of the same call is there"
 ORPHAN: Final = "the call that it answers is not there"
 WAITS: Final = "it waits for its result, and is told of as a pending call"
+TOO_LARGE: Final = "too large to be looked through"
 OPAQUE: Final = "another provider's machine state"
 CHANGED: Final = "what it was made of has changed"
 NOT_HONOURED: Final = "it would part a call from its result: the history stays whole"
@@ -53,6 +54,7 @@ def reduce_history(relevant: Relevant, form: Form | None) -> History:
     entries, compacted, refused = _since_compaction(relevant.entries, form)
     talk = grouped(entries)
     dropped = [*ranges("item", relevant.elsewhere, ELSEWHERE), *compacted, *refused]
+    dropped += [_too_large(*one) for one in relevant.left_out]
     dropped += [_lone(one, ORPHAN) for one in talk.orphans]
     dropped += [_lone(one, WAITS) for one in talk.pending]
     summary = relevant.summary
@@ -145,6 +147,11 @@ def _all_pending(
 
 def _entry(entry: Entry, why: str) -> Dropped:
     return Dropped(key=entry.key, kind="compaction", why=why)
+
+
+def _too_large(position: int, size: int) -> Dropped:
+    why = f"{TOO_LARGE}: {size:,} bytes"
+    return Dropped(key=f"item:{position}", kind="item", why=why)
 
 
 def _lone(placed: Placed, why: str) -> Dropped:

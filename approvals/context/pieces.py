@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kernel.problems import Problem
 from kernel.suspicion import Suspicion, suspicions
-from sessions.redaction import redacted
+from sessions.redaction import MOST_READ, redacted
 
 BYTES_A_TOKEN: Final = 3
 """Fewer than the tokenizers of today take for prose and code: estimates are high."""
@@ -90,7 +90,7 @@ def quoted_value(value: Any, most: int = 400) -> str:
 def without_secrets(value: Any) -> Any:
     """The value as it may be read; one that cannot be looked through is left out."""
     try:
-        return redacted(value)[0]
+        return redacted(value, most=MOST_READ)[0]
     except (Problem, RecursionError, ValueError, TypeError):
         return "[left out: it cannot be looked through]"
 

@@ -24,11 +24,15 @@ from checkpoints.queries import positions_since
 from kernel.problems import Problem
 from sessions.contract import Contract
 from sessions.models import Item, Run
-from sessions.queries import TRUNK, FactNow, facts_of, latest_items
+from sessions.queries import TRUNK, FactNow, facts_of, items_on, newest_within
 from sessions.runs import ENDED
 from tenants.models import ApiKey
 
 MOST_ITEMS: Final = 500
+MOST_BYTES: Final = 1024 * 1024
+"""Of items that are looked through for one context: what is older is not."""
+LARGEST: Final = 256 * 1024
+"""Bytes of an item that is looked through. A larger one is never shown."""
 MOST_REQUESTS: Final = 50
 MOST_EFFECTS: Final = 50
 NAME: Final = re.compile(TOOL_NAME)
@@ -81,14 +85,16 @@ class Standing:
 class Relevant:
     """The items that the next step may need, oldest first.
 
-    `elsewhere` are the positions of another run's work in progress; `older` says that
-    there are items before these. `summary` is the newest stored one.
+    `elsewhere` are the positions of another run's work in progress; `left_out` are
+    (position, bytes) of items that are too large to be looked through; `older` says
+    that there are items before these. `summary` is the newest stored one.
     """
 
     entries: tuple[Entry, ...]
     elsewhere: tuple[int, ...]
     older: bool
     summary: StandingSummary | None
+    left_out: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,13 +138,20 @@ def fetch_relevant(records: Records) -> Relevant:
     """Step 3: of the session's history only what the next step of this run may need."""
     run = records.run
     branch = run.branch or TRUNK
-    items = latest_items(run.session, MOST_ITEMS + 1, branch=branch)
-    older, items = len(items) > MOST_ITEMS, items[-MOST_ITEMS:]
+    found = newest_within(
+        items_on(run.session_id, branch),
+        session_id=run.session_id,
+        limit=MOST_ITEMS,
+        most=MOST_BYTES,
+        largest=LARGEST,
+    )
+    items = found.items
     busy = _busy(run, {item.run for item in items if item.run})
     return Relevant(
         entries=tuple(entry_of(item) for item in items if item.run not in busy),
         elsewhere=tuple(item.position for item in items if item.run in busy),
-        older=older,
+        left_out=found.left_out,
+        older=found.more,
         summary=standing_summary(run.session, branch),
     )
 

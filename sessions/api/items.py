@@ -21,7 +21,14 @@ from sessions.api.documents import (
 from sessions.api.raw import ItemsParser
 from sessions.branches import BRANCH_HELD
 from sessions.models import Branch, Item
-from sessions.queries import TRUNK, item_with, latest_items, own_session, require_branch
+from sessions.queries import (
+    TRUNK,
+    item_with,
+    items_on,
+    newest_within,
+    own_session,
+    require_branch,
+)
 from sessions.rest import NOT_FENCED, fence_if_any
 from sessions.runs import FENCE, PAUSE_OPEN
 from sessions.serializers import (
@@ -62,6 +69,8 @@ from tenants.vault import DATA_ERASED
 
 MOST_ITEMS: Final = 10_000
 """As many as one answer holds, whatever limit was asked for."""
+MOST_BYTES: Final = 8 * MEBIBYTE
+"""As many as one answer holds, but for the newest item, which is always there."""
 
 SEALED: Final = (ITEM_UNREADABLE, DATA_ERASED)
 """Why items cannot be read, though they are there."""
@@ -89,16 +98,23 @@ class ItemsView(AgentView):
         extensions=refuses(*SEALED),
     )
     def get(self, request: Request, id: UUID) -> HttpResponse:
-        """Read the latest items in the order they were added, each exactly as it came."""
+        """Read the latest items in the order they were added, each exactly as it came.
+
+        An answer holds at most 10,000 items and about 8 MiB, and at least one item.
+        Where `more` is true, ask for those `before` the first position of the answer.
+        """
         limit = min(int(self.query.get("limit", MOST_ITEMS)), MOST_ITEMS)
         branch, before = int(self.query.get("branch", TRUNK)), self.query.get("before")
         with tenant_transaction(self.principal.tenant_id):
             session = own_session(self.principal, id)
             require_branch(session, branch)
-            newest = None if before is None else int(before)
-            items = latest_items(session, limit + 1, branch=branch, before=newest)
-        more = len(items) > limit
-        return json_response(200, items_text(items[more:], more=more))
+            rows = items_on(session.id, branch)
+            if before is not None:
+                rows = rows.filter(position__lt=int(before))
+            found = newest_within(
+                rows, session_id=session.id, limit=limit, most=MOST_BYTES
+            )
+        return json_response(200, items_text(found.items, more=found.more))
 
     @extend_schema(
         operation_id="append_items",

@@ -12,6 +12,7 @@ from itertools import cycle, islice
 import pytest
 from hypothesis import given
 
+from kernel import secrets
 from kernel.secrets import Secret, find_secret, kind_of_secret
 from tests.kernel.strategies import json_values
 
@@ -153,3 +154,23 @@ def test_the_cost_grows_with_the_length_and_no_faster(piece: str) -> None:
     small = min(cost(4_000) for _ in range(3))
     large = min(cost(32_000) for _ in range(3))
     assert large < 0.005 + 8 * small * 4  # 8 times the length; quadratic would be 64
+
+
+def test_a_repeated_value_is_looked_at_once_and_too_many_are_not_looked_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[str] = []
+    real = secrets._looks_random
+    monkeypatch.setattr(
+        secrets, "_looks_random", lambda text: looked.append(text) or real(text)
+    )
+    assert kind_of_secret("token=aaaaaaaaaaaaaaa " * 20_000) is None
+    assert len(looked) == 1
+    looked.clear()
+    plain = "".join(
+        f"token={'ab' * 8}{'abcdefghij'[n % 10] * (n // 10)} " for n in range(900)
+    )
+    assert kind_of_secret(plain[:100_000]) is None
+    different = " ".join(f"token={n:x<16}" for n in range(20_000))
+    assert kind_of_secret(different) == secrets.TOO_MANY
+    assert len(looked) <= 2 * secrets.MOST_CANDIDATES

@@ -45,7 +45,7 @@ def case_view(
 ) -> CaseView:
     """`form` and `notice` are the answer to what the viewer has just tried."""
     request, exact = record.request, exact_action(record)
-    items = newest_items(request.run)
+    found = newest_items(request.run)
     return CaseView(
         id=str(request.id),
         label=short_name("REQ", request.id),
@@ -77,8 +77,8 @@ def case_view(
         radius=radius(request.tool),
         facts=fact_rows(record.facts),
         preconditions=precondition_rows(record),
-        evidence=evidence(record, items),
-        talk=talk(record, items),
+        evidence=evidence(record, found.items),
+        talk=talk(record, found),
         timeline=_timeline(record),
         decisions=decision_rows(record.decisions),
         explanation=request.explanation,

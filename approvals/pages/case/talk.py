@@ -5,21 +5,23 @@ rendered as what they claim to be, and whatever has no known shape is shown as i
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
+from uuid import UUID
 
 from approvals.pages.case.record import CaseRecord
 from approvals.presentation.case import TalkRow
 from sessions.models import Item, Run
-from sessions.queries import TRUNK, items_on
-from sessions.redaction import redacted_text
-from sessions.vault import open_items
+from sessions.queries import TRUNK, Window, items_on, newest_within
+from sessions.redaction import MOST_READ, redacted_text
 
 MOST_ITEMS: Final = 40
 MOST_CHARACTERS: Final = 4_000  # of one item
 MOST_PARTS: Final = 20
+LARGEST: Final = 128 * 1024  # bytes of an item that is looked through, and so shown
+MOST_BYTES: Final = 512 * 1024  # of all that are
 ROLES: Final = {
     "user": "user",
     "human": "user",
@@ -50,21 +52,45 @@ class Said:
     call: str = ""
 
 
-def talk(record: CaseRecord, items: Sequence[Item]) -> tuple[TalkRow, ...]:
-    """The items, oldest first; one item may say several things."""
-    return tuple(_row(record, item, said) for item in items for said in said_in(item))
+def talk(record: CaseRecord, found: Window) -> tuple[TalkRow, ...]:
+    """First what is not shown; then items, oldest first, which may say several things."""
+    rows = [_row(record, item, said) for item in found.items for said in said_in(item)]
+    return (*_not_shown(record, found), *rows)
+
+
+def _not_shown(record: CaseRecord, found: Window) -> Iterator[TalkRow]:
+    """Nothing is shown that was not looked through for credentials."""
+    if found.more:
+        yield _ours(record, "What was said before these items is not shown here.")
+    for position, size in reversed(found.left_out):
+        text = f"Item {position} is not shown: it is too large, with {size:,} bytes."
+        yield _ours(record, text)
+
+
+def _ours(record: CaseRecord, text: str) -> TalkRow:
+    at = record.request.created_at
+    return TalkRow(at=at, provenance="system", who="Keyturn", text=text)
 
 
 def said_in(item: Item) -> Iterator[Said]:
     """What an opened item says, without the credentials in it."""
     for said in pieces(item.raw):
-        yield replace(said, text=redacted_text(said.text, item.tenant_id))
+        yield replace(said, text=_clean(said.text, item.tenant_id))
 
 
-def newest_items(run: Run) -> list[Item]:
-    """What is said on the branch that the run is on."""
-    rows = items_on(run.session_id, run.branch or TRUNK).order_by("-position")
-    return open_items(list(rows[:MOST_ITEMS])[::-1], session_id=run.session_id)
+def _clean(text: str, tenant_id: UUID) -> str:
+    return redacted_text(text, tenant_id, most=MOST_READ)
+
+
+def newest_items(run: Run) -> Window:
+    """What is said on the branch that the run is on; no more than can be looked through."""
+    return newest_within(
+        items_on(run.session_id, run.branch or TRUNK),
+        session_id=run.session_id,
+        limit=MOST_ITEMS,
+        most=MOST_BYTES,
+        largest=LARGEST,
+    )
 
 
 def _row(record: CaseRecord, item: Item, said: Said) -> TalkRow:
