@@ -20,6 +20,12 @@ from tenants.verbs import Verb
 BRANCH_HELD: Final = declare(
     "branch_held", status=409, title="Another run is on this branch of the session"
 )
+TOO_MANY_BRANCHES: Final = declare(
+    "too_many_branches", status=409, title="The session has no room for this branch"
+)
+MOST_BRANCHES: Final = 10_000  # of one session
+DEEPEST: Final = 50
+"""Lines that a branch may take along: each is one more condition in every reading."""
 
 
 def add_branch(
@@ -27,17 +33,21 @@ def add_branch(
 ) -> Branch:
     """Begin a branch after the origin's position `at`; None: after its newest item.
 
-    Raises `not_found` (404) where the origin, or an item of it there, does not exist.
+    Raises `not_found` (404) where the origin, or an item of it there, does not exist;
+    `too_many_branches` (409) beyond `DEEPEST` or `MOST_BRANCHES`.
     """
     require_branch(session, origin)
     at = _newest(session, origin) if at is None else _standing(session, origin, at)
+    number, along = _last(Branch, session) + 1, _taken_along(session, origin, at)
+    if number > MOST_BRANCHES or len(along) > DEEPEST:
+        raise TOO_MANY_BRANCHES("Begin it nearer to the trunk, or in another session.")
     branch = Branch.objects.create(
         tenant_id=session.tenant_id,
         session=session,
-        number=_last(Branch, session) + 1,
+        number=number,
         origin=origin,
         at=at,
-        inherits=_taken_along(session, origin, at),
+        inherits=along,
     )
     data = {"branch": branch.number, "origin": origin, "at": at}
     about = ("session", session.id)

@@ -19,7 +19,7 @@ from sessions.api.documents import (
     removal_document,
 )
 from sessions.api.raw import ItemsParser
-from sessions.branches import BRANCH_HELD
+from sessions.branches import BRANCH_HELD, TOO_MANY_BRANCHES
 from sessions.models import Branch, Item
 from sessions.queries import (
     TRUNK,
@@ -257,6 +257,7 @@ class BranchesView(AgentView):
         operation_id="begin_branch",
         request=BranchSerializer,
         responses={201: BranchDocument},
+        extensions=refuses(TOO_MANY_BRANCHES),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """Begin a branch that takes along what another says, up to a position."""

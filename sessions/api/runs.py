@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from kernel.scope import tenant_transaction
 from sessions.api.documents import run_document, run_row
-from sessions.branches import BRANCH_HELD
+from sessions.branches import BRANCH_HELD, TOO_MANY_BRANCHES
 from sessions.hooks import hooks
 from sessions.models import Run
 from sessions.queries import own_run, runs_of
@@ -51,7 +51,7 @@ class SessionRunsView(AgentView):
         operation_id="start_run",
         request=RunSerializer,
         responses={201: RunDocument, 200: RunDocument},
-        extensions=refuses(WORKFLOW_UNKNOWN, BRANCH_HELD),
+        extensions=refuses(WORKFLOW_UNKNOWN, BRANCH_HELD, TOO_MANY_BRANCHES),
     )
     def post(self, request: Request, id: UUID) -> HttpResponse:
         """Start a run, claimed by the caller; 200 and unclaimed if it is known already."""

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernel.scope import tenant_transaction
+from sessions import branches
 from sessions.models import Run, Session
 from sessions.services import (
     Place,
@@ -190,3 +191,17 @@ def act(
             at = positions(who, session, branch)[len(taken) - 1] if taken else 0
             made = branch_session(who=who, session_id=session.id, origin=branch, at=at)
             model.lines[made.number] = list(taken)
+
+
+def test_branches_of_branches_end_somewhere(
+    who: Principal, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(branches, "DEEPEST", 2)
+    one = branch_session(who=who, session_id=session.id).number
+    two = branch_session(who=who, session_id=session.id, origin=one).number
+    with refused("too_many_branches", status=409):
+        branch_session(who=who, session_id=session.id, origin=two)
+    monkeypatch.setattr(branches, "MOST_BRANCHES", 3)
+    branch_session(who=who, session_id=session.id)
+    with refused("too_many_branches", status=409):
+        branch_session(who=who, session_id=session.id)
