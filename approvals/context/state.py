@@ -106,8 +106,10 @@ def rule_pieces(records: Records, rules: Rules, max_tokens: int) -> Iterator[Pie
     yield _ours(
         "limit:tokens",
         "limit",
-        # As wide for every budget, so that what is needed does not depend on it.
-        f"Limit: this context holds at most {max_tokens:>6} tokens, as estimated.",
+        # As long for every budget, so that what is needed does not depend on it.
+        f"Limit: this context holds at most {max_tokens} tokens, as estimated.".ljust(
+            66
+        ),
         "the budget that was asked for",
     )
     for asked in records.questions:

@@ -26,7 +26,7 @@ def _rows(
         state="started",
         at=attempt.created_at,
         by=by,
-        recorded=f"Under fence {attempt.fence}",
+        recorded=f"By writer {attempt.fence} of the run",
         number=attempt.number,
     )
     if attempt.ended_at is not None:

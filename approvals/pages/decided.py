@@ -3,9 +3,9 @@
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import FETCH_RAISE, Q
+from django.db.models import FETCH_RAISE, Exists, OuterRef, Q, QuerySet
 
-from approvals.models import Request
+from approvals.models import Decision, Request
 from approvals.pages.selection import Selection
 from approvals.pages.viewer import Viewer
 
@@ -14,26 +14,38 @@ def decided_page(
     viewer: Viewer, selection: Selection, size: int
 ) -> tuple[list[UUID], str]:
     """Ids of one page, and the cursor of the next ('' for none)."""
-    rows = Request.objects.filter(
-        _search(selection.search) & _before(selection.after),
-        queue_id__in=viewer.sees,
-        decided_at__isnull=False,
-    )
-    if selection.risk:
-        rows = rows.filter(risk=selection.risk)
+    rows = _decided(viewer, selection).filter(_before(selection.after))
     newest = rows.order_by("-decided_at", "-id").only("id", "decided_at")
     found = list(newest.fetch_mode(FETCH_RAISE)[: size + 1])
     page = found[:size]
     return [one.id for one in page], _cursor(page[-1]) if len(found) > size else ""
 
 
+def count_decided(viewer: Viewer, selection: Selection) -> int:
+    """How many there are of it, on all pages."""
+    return _decided(viewer, selection).count()
+
+
+def _decided(viewer: Viewer, selection: Selection) -> QuerySet[Request]:
+    rows = Request.objects.filter(
+        _search(selection.search), queue_id__in=viewer.sees, decided_at__isnull=False
+    )
+    return rows.filter(risk=selection.risk) if selection.risk else rows
+
+
 def _search(text: str) -> Q:
+    """By what is asked, who asks, for which run, and who has answered."""
     if not text:
         return Q()
+    answered = Decision.objects.filter(request_id=OuterRef("id")).filter(
+        Q(member__user__name__icontains=text) | Q(member__user__email__icontains=text)
+    )
     return (
         Q(title__icontains=text)
         | Q(tool__name__icontains=text)
         | Q(agent__name__icontains=text)
+        | Q(run__external_id__icontains=text)
+        | Q(Exists(answered))
     )
 
 

@@ -61,7 +61,16 @@ CROSS JOIN LATERAL (SELECT CASE
   THEN convert_from(v.envelope, 'UTF8')::jsonb -> 'obligation' END AS owed
   OFFSET 0) o  -- read once a row, and not again wherever it is named
 WHERE r.state IN ('pending', 'changes_requested') AND r.queue_id = ANY(%(sees)s)
-  AND (r.title ILIKE %(like)s OR x.name ILIKE %(like)s OR a.name ILIKE %(like)s)
+  AND (r.title ILIKE %(like)s OR x.name ILIKE %(like)s OR a.name ILIKE %(like)s
+    OR EXISTS (
+      SELECT FROM agent_sessions_run u
+      WHERE u.id = r.run_id AND u.external_id ILIKE %(like)s)
+    OR EXISTS (
+      SELECT FROM approvals_decision d
+      JOIN tenants_member m ON m.id = d.member_id
+      JOIN tenants_user p ON p.id = m.user_id
+      WHERE d.request_id = r.id
+        AND (p.name ILIKE %(like)s OR p.email ILIKE %(like)s)))
 ORDER BY array_position(%(risks)s, r.risk::text), r.due_at NULLS LAST, r.id
 LIMIT %(most)s
 """

@@ -6,17 +6,23 @@ from typing import Final
 from uuid import UUID
 
 from approvals.pages.addresses import address
-from approvals.pages.decided import decided_page
+from approvals.pages.decided import count_decided, decided_page
 from approvals.pages.index import Entry, Index, page_of
 from approvals.pages.rows import queue_rows
 from approvals.pages.selection import RISKS, VIEWS, Selection
 from approvals.pages.viewer import Viewer
-from approvals.presentation.case import CaseView
+from approvals.presentation.case import CaseView, Link
 from approvals.presentation.queue import Facet, QueueRow, QueueView
 from approvals.presentation.shell import Empty, Pages
+from approvals.presentation.words import counted
 
 PAGE: Final = 50  # rows
 NOBODY_ASKS: Final = "An agent’s next request appears here by itself."
+NO_QUEUE: Final = Empty(
+    title="No queue is given to you",
+    sentence="Requests are seen on the queues that one may view, and owning an agent is "
+    "not enough. Ask an administrator for the right to view a queue.",
+)
 
 
 def queue_view(
@@ -31,6 +37,8 @@ def queue_view(
     """The list that `selection` names, around the open case if there is one."""
     slug = viewer.slug
     rows, pages = _page(viewer, selection, index, current)
+    decided = _also_decided(viewer, selection)
+    found = address("queue", slug, query=selection.first_page(view="decided").query)
     here = "case" if current else "queue"
     return QueueView(
         heading=selection.heading,
@@ -40,7 +48,10 @@ def queue_view(
         rows_href=address(here, slug, current, query=selection.query),
         facets=_facets(slug, selection, index),
         filtered_by=_filters(slug, selection),
-        empty=None if rows else _empty(slug, selection, index),
+        empty=None if rows else _empty(viewer, selection, index, decided),
+        decided=Link(text=counted(decided, "decided request"), href=found)
+        if decided
+        else None,
         case=case,
     )
 
@@ -117,7 +128,28 @@ def _filters(slug: str, selection: Selection) -> tuple[Facet, ...]:
     )
 
 
-def _empty(slug: str, selection: Selection, index: Index) -> Empty:
+def _also_decided(viewer: Viewer, selection: Selection) -> int:
+    """How many decided ones a search among the open ones would find as well."""
+    if not selection.search or selection.view == "decided":
+        return 0
+    return count_decided(viewer, selection)
+
+
+def _empty(viewer: Viewer, selection: Selection, index: Index, decided: int) -> Empty:
+    slug = viewer.slug
+    if not viewer.sees and not viewer.membership.oversees:
+        return NO_QUEUE
+    if decided:
+        return Empty(
+            title="Nothing open matches",
+            sentence=f"{counted(decided, 'decided request')} "
+            f"{'does' if decided == 1 else 'do'}.",
+            icon="filter",
+            label="Show what was decided",
+            href=address(
+                "queue", slug, query=selection.first_page(view="decided").query
+            ),
+        )
     if selection.risk or selection.search:
         return Empty(
             title="Nothing matches",

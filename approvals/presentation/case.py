@@ -246,3 +246,4 @@ class CaseView:
     queue_href: str = ""
     previous_href: str = ""
     next_href: str = ""
+    onward_href: str = ""

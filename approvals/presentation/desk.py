@@ -42,7 +42,8 @@ class Desk:
     `blocked` maps a verdict to the reason why this person cannot give it now; a
     verdict that is not in it is offered. `reason` is none, on_reject or always.
     `turned` and `needed` count keys before this decision; `dismisses` names people
-    whose keys a reject, edit or change would dismiss.
+    whose keys a reject, edit or change would dismiss. `closed` says why this person
+    can give no answer at all; '' where they can give one.
     """
 
     href: str
@@ -59,6 +60,7 @@ class Desk:
     dismisses: tuple[str, ...] = ()
     reply: tuple[Control, ...] = ()
     form: SheetState | None = None
+    closed: str = ""
 
     @property
     def kept(self) -> Mapping[str, SheetState]:

@@ -22,7 +22,7 @@ REQUEST: Mapping[str, Mark] = {
     "expired": Mark("expired", "Expired"),
     "cancelled": Mark("close", "Cancelled"),
     "superseded": Mark("arrow", "Superseded"),
-    "consumed": Mark("pass", "Consumed", "ok"),
+    "consumed": Mark("pass", "Approval used", "ok"),
     "revoked": Mark("undo", "Revoked", "bad"),
     "lapsed": Mark("expired", "Lapsed"),
 }

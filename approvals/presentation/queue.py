@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from approvals.presentation.case import CaseView, Keys
+from approvals.presentation.case import CaseView, Keys, Link
 from approvals.presentation.shell import Empty, Notice, Pages
 
 
@@ -51,6 +51,7 @@ class QueueView:
 
     `rows_href` answers the fragment `rows` of this very list; `empty` is set exactly
     when there are no rows; `case` is the open one, `case_empty` the reason for none.
+    `decided` leads to what a search finds besides, among the decided.
     """
 
     heading: str
@@ -64,3 +65,4 @@ class QueueView:
     notice: Notice | None = None
     case: CaseView | None = None
     case_empty: Empty | None = None
+    decided: Link | None = None

@@ -86,4 +86,4 @@ def _session(
 ) -> Session:
     if session_id is not None:
         return lock_own_session(principal, session_id)
-    return begin_session(verb, who=principal, subject=subject or "unspecified")
+    return begin_session(verb, who=principal, subject=subject or Session.UNSPECIFIED)

@@ -4,7 +4,7 @@ import re
 
 from django import template
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from approvals.presentation.arguments import ArgumentNode
 from approvals.presentation.cuts import cut_words
@@ -36,6 +36,17 @@ def cuts(text: str) -> SafeString:
         format_html(' <span class="chip chip--info chip--words">{}</span>', words)
         if words
         else SafeString()
+    )
+
+
+@register.filter
+def path(pointer: str) -> SafeString:
+    """A JSON pointer as `visible`, which breaks after its slashes and nowhere else."""
+    steps = pointer.split("/")
+    return format_html_join(
+        mark_safe("/<wbr>"),  # our own two marks
+        "{}",
+        ((visible(step),) for step in steps),
     )
 
 

@@ -40,7 +40,7 @@ def run_view(viewer: Viewer, run_id: UUID) -> RunView:
         label=short_name("RUN", run.id),
         title=run.session.title,
         agent=run.agent.name,
-        subject=run.session.subject,
+        subject=run.session.served,
         workflow=f"{run.workflow.kind} {run.workflow.version}",
         state=run.state,
         stage=run.stage,

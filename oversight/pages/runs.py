@@ -79,7 +79,7 @@ def _row(run: Run, slug: str) -> RunRow:
         label=short_name("RUN", run.id),
         title=run.session.title,
         agent=run.agent.name,
-        subject=run.session.subject,
+        subject=run.session.served,
         workflow=f"{run.workflow.kind} {run.workflow.version}",
         state=run.state,
         changed_at=run.changed_at,  # type: ignore[attr-defined] # annotated above

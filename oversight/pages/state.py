@@ -9,7 +9,7 @@ from approvals.pages.addresses import address, short_name
 from approvals.pages.viewer import Viewer
 from approvals.presentation.arguments import exact_text
 from kernel.clock import database_now
-from oversight.pages.workflows import diagram_of, place
+from oversight.pages.workflows import diagrams_of, place
 from oversight.presentation.workflow import StateFact, StateView
 from oversight.queries import visible_run
 from sessions.history import FactThen, StateThen, differences, state_at_version
@@ -61,7 +61,7 @@ def state_view(viewer: Viewer, run_id: UUID, span: Span) -> StateView:
         now=database_now(),
         facts=tuple(_facts(before, after, span)),
         workflow_href=place("workflow", slug, workflow.kind, version),
-        diagram=diagram_of(workflow.definition, after.stage),
+        diagrams=diagrams_of(workflow.definition, after.stage),
     )
 
 

@@ -12,10 +12,11 @@ from django.urls import reverse
 from approvals.pages.viewer import Viewer
 from approvals.presentation.case import Link
 from approvals.presentation.shell import Empty, Notice
+from approvals.presentation.words import span
 from kernel.canonical import definition_digest
 from kernel.clock import database_now
 from kernel.problems import NOT_FOUND
-from oversight.presentation.diagram import draw
+from oversight.presentation.diagram import Diagram, draw
 from oversight.presentation.workflow import (
     DraftBox,
     FieldRow,
@@ -111,7 +112,7 @@ def workflow_view(
         about=definition.get("description", ""),
         list_href=place("workflows", slug),
         now=database_now(),
-        diagram=diagram_of(definition),
+        diagrams=diagrams_of(definition),
         stages=_stages(definition),
         fields=tuple(_field(*pair) for pair in sorted(_fields(definition).items())),
         any_field="fields" not in definition,
@@ -135,10 +136,16 @@ def workflow_view(
     )
 
 
-def diagram_of(definition: Mapping[str, Any], current: str = "") -> Any:
-    """The picture of a definition's stages; None where it has none."""
-    stages = definition.get("stages", {})
-    return draw(stages, initial=definition.get("initial", ""), current=current)
+def diagrams_of(
+    definition: Mapping[str, Any], current: str = ""
+) -> tuple[Diagram, ...]:
+    """The picture of a definition's stages, across and down; none where it has none."""
+    stages, initial = definition.get("stages", {}), definition.get("initial", "")
+    drawn = (
+        draw(stages, initial=initial, current=current, down=down)
+        for down in (False, True)
+    )
+    return tuple(one for one in drawn if one is not None)
 
 
 def form_view(
@@ -218,8 +225,9 @@ def _stages(definition: Mapping[str, Any]) -> tuple[StageRow, ...]:
 
 def _in_order(definition: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     """The stages as the picture has them, from left to right: rows keep no order."""
-    picture, stages = diagram_of(definition), definition.get("stages", {})
-    return [(node.name, stages[node.name]) for node in picture.nodes] if picture else []
+    stages = definition.get("stages", {})
+    pictures = diagrams_of(definition)[:1]
+    return [(node.name, stages[node.name]) for one in pictures for node in one.nodes]
 
 
 def _fields(definition: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -255,7 +263,7 @@ def _lifetime(said: str | int) -> str:
 
 
 def _age(seconds: int | None) -> str:
-    return "" if seconds is None else str(timedelta(seconds=seconds))
+    return "" if seconds is None else span(timedelta(seconds=seconds))
 
 
 def _retention(definition: Mapping[str, Any]) -> str:

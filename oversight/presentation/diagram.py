@@ -1,7 +1,8 @@
 """A state machine as a picture, laid out by one rule.
 
-A stage stands one column to the right of the last of the stages that lead to it; ways
-back are left out of that count, and drawn beneath. Units are SVG's user units.
+A stage stands one step after the last of the stages that lead to it; ways back are left
+out of that count, and drawn beside. Steps lead to the right, or down where there is no
+room for that. Units are SVG's user units.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +15,8 @@ HEIGHT: Final = 44
 GAP_X: Final = 56
 GAP_Y: Final = 28
 MARGIN: Final = 20
-BELOW: Final = 26  # for each way that is drawn beneath
+BELOW: Final = 26  # for each way that is drawn beside
+MOST_ACROSS: Final = 1_200  # wider ones could not be read on any screen
 
 type Stages = Mapping[str, Sequence[str]]
 type Way = tuple[str, str]
@@ -53,15 +55,23 @@ class Diagram:
     height: int
     nodes: tuple[Node, ...]
     lines: tuple[Line, ...]
+    down: bool
+
+    @property
+    def wide(self) -> bool:
+        return self.width > MOST_ACROSS
 
 
-def draw(stages: Stages, *, initial: str = "", current: str = "") -> Diagram | None:
+def draw(
+    stages: Stages, *, initial: str = "", current: str = "", down: bool = False
+) -> Diagram | None:
     """The picture; None for a workflow without stages."""
     if not stages:
         return None
     start = initial or next(iter(stages))
     back = set(_ways_back(stages, start))
-    places = _places(stages, _ranks(stages, start, back))
+    ranks = _ranks(stages, start, back)
+    places = _places(stages, ranks, down)
     nodes = tuple(
         Node(
             name=name,
@@ -74,14 +84,20 @@ def draw(stages: Stages, *, initial: str = "", current: str = "") -> Diagram | N
         )
         for name, (x, y) in places.items()
     )
+    beside = sorted(way for way in _ways(stages) if way in back or _long(ranks, way))
+    right = max(x for x, _ in places.values()) + WIDTH
     lower = max(y for _, y in places.values()) + HEIGHT
-    beneath = sorted(way for way in _ways(stages) if way in back or _long(places, way))
-    lines = tuple(_line(places, way, beneath, lower, back) for way in _ways(stages))
+    edge = (right if down else lower) + (MARGIN + BELOW) // 2
+    lanes = {way: edge + BELOW * at for at, way in enumerate(beside)}
     return Diagram(
-        width=max(x for x, _ in places.values()) + WIDTH + MARGIN,
-        height=lower + MARGIN + BELOW * len(beneath),
+        width=right + MARGIN + (BELOW * len(beside) if down else 0),
+        height=lower + MARGIN + (0 if down else BELOW * len(beside)),
         nodes=nodes,
-        lines=lines,
+        lines=tuple(
+            Line(d=_path(places, way, lanes.get(way), down), back=way in back)
+            for way in _ways(stages)
+        ),
+        down=down,
     )
 
 
@@ -120,41 +136,55 @@ def _ranks(stages: Stages, start: str, back: set[Way]) -> dict[str, int]:
     return ranks
 
 
-def _places(stages: Stages, ranks: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+def _places(
+    stages: Stages, ranks: Mapping[str, int], down: bool
+) -> dict[str, tuple[int, int]]:
     ordered = sorted(stages, key=lambda stage: ranks[stage])
     return {
-        stage: (
-            MARGIN + rank * (WIDTH + GAP_X),
-            MARGIN + row * (HEIGHT + GAP_Y),
-        )
-        for rank, column in groupby(ordered, key=lambda stage: ranks[stage])
-        for row, stage in enumerate(column)
+        stage: _place(row, rank, GAP_Y, GAP_Y)
+        if down
+        else _place(rank, row, GAP_X, GAP_Y)
+        for rank, beside in groupby(ordered, key=lambda stage: ranks[stage])
+        for row, stage in enumerate(beside)
     }
 
 
-def _long(places: Mapping[str, tuple[int, int]], way: Way) -> bool:
+def _place(column: int, row: int, gap_x: int, gap_y: int) -> tuple[int, int]:
+    return MARGIN + column * (WIDTH + gap_x), MARGIN + row * (HEIGHT + gap_y)
+
+
+def _long(ranks: Mapping[str, int], way: Way) -> bool:
     """Whether a way would run over a stage that stands between."""
-    (x, _), (to_x, _) = places[way[0]], places[way[1]]
-    return to_x - x > WIDTH + GAP_X
+    return ranks[way[1]] - ranks[way[0]] > 1
 
 
-def _line(
-    places: Mapping[str, tuple[int, int]],
-    way: Way,
-    beneath: Sequence[Way],
-    lower: int,
-    back: set[Way],
-) -> Line:
+def _path(
+    places: Mapping[str, tuple[int, int]], way: Way, lane: int | None, down: bool
+) -> str:
+    """Straight to the next stage; or out, along a lane beside all stages, and in."""
     (x, y), (to_x, to_y) = places[way[0]], places[way[1]]
-    if way not in beneath:
-        start, end = (x + WIDTH, y + HEIGHT // 2), (to_x - 2, to_y + HEIGHT // 2)
-        bend = (end[0] - start[0]) // 2
-        d = (
-            f"M{start[0]} {start[1]}C{start[0] + bend} {start[1]}"
-            f" {end[0] - bend} {end[1]} {end[0]} {end[1]}"
-        )
-        return Line(d=d, back=False)
-    depth = lower + MARGIN // 2 + BELOW * beneath.index(way) + BELOW // 2
-    start_x, end_x = x + WIDTH * 2 // 3, to_x + WIDTH // 3
-    d = f"M{start_x} {y + HEIGHT}V{depth}H{end_x}V{to_y + HEIGHT + 2}"
-    return Line(d=d, back=way in back)
+    if lane is None:
+        return _downward(x, y, to_x, to_y) if down else _onward(x, y, to_x, to_y)
+    if down:
+        start, end = y + HEIGHT * 2 // 3, to_y + HEIGHT // 3
+        return f"M{x + WIDTH} {start}H{lane}V{end}H{to_x + WIDTH + 2}"
+    start, end = x + WIDTH * 2 // 3, to_x + WIDTH // 3
+    return f"M{start} {y + HEIGHT}V{lane}H{end}V{to_y + HEIGHT + 2}"
+
+
+def _onward(x: int, y: int, to_x: int, to_y: int) -> str:
+    start, end = (x + WIDTH, y + HEIGHT // 2), (to_x - 2, to_y + HEIGHT // 2)
+    bend = (end[0] - start[0]) // 2
+    return (
+        f"M{start[0]} {start[1]}C{start[0] + bend} {start[1]}"
+        f" {end[0] - bend} {end[1]} {end[0]} {end[1]}"
+    )
+
+
+def _downward(x: int, y: int, to_x: int, to_y: int) -> str:
+    start, end = (x + WIDTH // 2, y + HEIGHT), (to_x + WIDTH // 2, to_y - 2)
+    bend = (end[1] - start[1]) // 2
+    return (
+        f"M{start[0]} {start[1]}C{start[0]} {start[1] + bend}"
+        f" {end[0]} {end[1] - bend} {end[0]} {end[1]}"
+    )

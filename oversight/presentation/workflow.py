@@ -98,7 +98,7 @@ class WorkflowView:
     about: str
     list_href: str
     now: datetime
-    diagram: Diagram | None
+    diagrams: tuple[Diagram, ...]
     stages: tuple[StageRow, ...]
     fields: tuple[FieldRow, ...]
     any_field: bool
@@ -157,4 +157,4 @@ class StateView:
     now: datetime
     facts: tuple[StateFact, ...]
     workflow_href: str
-    diagram: Diagram | None
+    diagrams: tuple[Diagram, ...]

@@ -20,6 +20,8 @@ class Session(TenantModel):
         default=0, db_default=0
     )  # ever, on the trunk
 
+    UNSPECIFIED = "unspecified"  # the subject where an agent names nobody
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -34,6 +36,11 @@ class Session(TenantModel):
                 name="session_to_purge",
             )
         ]
+
+    @property
+    def served(self) -> str:
+        """The subject as pages name it; '' where the agent named nobody."""
+        return "" if self.subject == self.UNSPECIFIED else self.subject
 
 
 class Branch(TenantModel):

@@ -17,11 +17,11 @@ def machine(ways: list[tuple[int, int]]) -> dict[str, list[str]]:
 
 
 @settings(deadline=None, max_examples=60)
-@given(WAYS.map(machine))
+@given(WAYS.map(machine), st.booleans())
 def test_every_stage_stands_alone_and_every_way_is_drawn(
-    stages: dict[str, list[str]],
+    stages: dict[str, list[str]], down: bool
 ) -> None:
-    picture = draw(stages)
+    picture = draw(stages, down=down)
     assert picture is not None
     assert sorted(node.name for node in picture.nodes) == sorted(stages)
     assert len(picture.lines) == sum(map(len, stages.values()))
@@ -31,7 +31,7 @@ def test_every_stage_stands_alone_and_every_way_is_drawn(
         for other in picture.nodes:
             apart = abs(node.x - other.x) >= WIDTH or abs(node.y - other.y) >= HEIGHT
             assert apart or node is other
-    assert draw(stages) == picture
+    assert draw(stages, down=down) == picture
 
 
 def test_stages_stand_in_the_order_in_which_they_are_reached() -> None:
@@ -50,3 +50,15 @@ def test_stages_stand_in_the_order_in_which_they_are_reached() -> None:
 
 def test_without_stages_there_is_no_picture() -> None:
     assert draw({}) is None
+
+
+def test_where_there_is_no_room_to_the_right_steps_lead_down() -> None:
+    stages = {f"s{n}": [f"s{n + 1}"] for n in range(8)} | {"s8": ["s0"]}
+    across, down = draw(stages), draw(stages, down=True)
+    assert across is not None
+    assert down is not None
+    assert across.wide
+    assert down.width < 300
+    assert len({node.x for node in down.nodes}) == 1
+    assert [node.y for node in down.nodes] == sorted(node.y for node in down.nodes)
+    assert sum(line.back for line in down.lines) == 1

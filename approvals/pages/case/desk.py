@@ -56,6 +56,7 @@ def desk_of(
         dismisses=_dismissed_by_change(record),
         reply=_reply(record, kept),
         form=kept,
+        closed=_closed(blocked),
     )
 
 
@@ -66,6 +67,13 @@ def blocked_answers(record: CaseRecord) -> Mapping[str, str]:
         return dict.fromkeys(VERDICTS, said)
     found = {verdict: _blocked(record, verdict) for verdict in VERDICTS}
     return {verdict: why for verdict, why in found.items() if why}
+
+
+def _closed(blocked: Mapping[str, str]) -> str:
+    """Why no answer can be given; of several reasons, the one about the person."""
+    if any(verdict not in blocked for verdict in VERDICTS):
+        return ""
+    return next((why for why in blocked.values() if why != NOT_OFFERED), NOT_OFFERED)
 
 
 def _blocked(record: CaseRecord, verdict: str) -> str:
@@ -96,7 +104,8 @@ def _why(record: CaseRecord, problem: Problem) -> str:
         return NOT_OFFERED
     reason = record.asking_side.get(record.viewer.id)
     if problem.code == OWN_REQUEST.code and reason:
-        return f"{problem.detail} (You are somebody who {reason.strip(',')}.)"
+        said = reason.strip(",").replace("answers", "answer", 1)
+        return f"You {said}: the key must be somebody else’s."
     return problem.detail
 
 
@@ -136,4 +145,5 @@ def recap_of(
         amount = f"{money.currency} {money.amount}"
         rows.append(RecapRow(label=money.name, text=amount, exact=True))
     rows.append(RecapRow(label="With", text=count))
-    return (*rows, RecapRow(label="For", text=record.request.session.subject))
+    served = record.request.session.served
+    return (*rows, RecapRow(label="For", text=served)) if served else tuple(rows)

@@ -10,6 +10,7 @@ from approvals.pages.case.record import CaseRecord
 from approvals.pages.case.timeline import decider
 from approvals.presentation.shell import Notice
 from approvals.presentation.words import counted, span
+from checkpoints.models import Tool
 
 S = Request.State
 V = Decision.Verdict
@@ -37,7 +38,7 @@ def _pending(record: CaseRecord) -> Notice | None:
     if not record.is_decidable:
         return Notice(
             title="The time to decide is over",
-            sentence="Nothing was sent. Its agent is told within seconds.",
+            sentence=f"{_nothing(record)}. Its agent is told within seconds.",
             icon="expired",
         )
     if record.mine is None:
@@ -51,14 +52,14 @@ def _own_answer(record: CaseRecord, mine: Decision) -> Notice:
         left = keys.needed - keys.turned if keys else 0
         return Notice(
             title="Your key is turned",
-            sentence=f"Nothing was sent. It waits for {counted(left, 'more key')}."
+            sentence=f"{_nothing(record)}. It waits for {counted(left, 'more key')}."
             if left
-            else "Nothing was sent yet.",
+            else f"{_nothing(record)} yet.",
             icon="key-turned",
         )
     return Notice(
         title="Your answer is recorded",
-        sentence="Nothing was sent. The policy asks for more people to say so.",
+        sentence=f"{_nothing(record)}. The policy asks for more people to say so.",
         icon="check",
     )
 
@@ -68,7 +69,7 @@ def _changes_requested(record: CaseRecord) -> Notice:
     left = f" It expires in {span(due - record.now)}." if due else ""
     return Notice(
         title=f"{_by(record, V.REQUEST_CHANGES)} asked for changes",
-        sentence=f"Nothing was sent. {record.request.agent.name} has been told and "
+        sentence=f"{_nothing(record)}. {record.request.agent.name} has been told and "
         f"answers with a new revision.{left}",
         icon="changes",
     )
@@ -78,7 +79,7 @@ def _rejected(record: CaseRecord) -> Notice:
     by = _by(record, V.REJECT)
     return Notice(
         title=f"Rejected by {'policy' if by == 'Policy' else by}",
-        sentence=f"Nothing was sent. {record.request.agent.name} is told.",
+        sentence=f"{_nothing(record)}. {record.request.agent.name} is told.",
         icon="reject",
     )
 
@@ -94,7 +95,7 @@ def _answered(record: CaseRecord) -> Notice:
 def _expired(record: CaseRecord) -> Notice:
     return Notice(
         title="Nobody decided in time",
-        sentence="Nothing was sent, and nothing will be: time never approves.",
+        sentence=f"{_nothing(record)}, and nothing will be: time never approves.",
         icon="expired",
     )
 
@@ -102,7 +103,7 @@ def _expired(record: CaseRecord) -> Notice:
 def _cancelled(record: CaseRecord) -> Notice:
     return Notice(
         title="Withdrawn",
-        sentence=f"Nothing was sent. {record.request.agent.name} no longer asks, or its "
+        sentence=f"{_nothing(record)}. {record.request.agent.name} no longer asks, or its "
         "run has ended.",
         icon="close",
     )
@@ -117,7 +118,7 @@ def _revoked(record: CaseRecord) -> Notice | None:
         return None
     return Notice(
         title="The approval was revoked",
-        sentence="Nothing was sent, and nothing will be.",
+        sentence=f"{_nothing(record)}, and nothing will be.",
         icon="undo",
     )
 
@@ -127,9 +128,15 @@ def _lapsed(record: CaseRecord) -> Notice | None:
         return None
     return Notice(
         title="The approval was not used in time",
-        sentence="Nothing was sent, and nothing will be under it.",
+        sentence=f"{_nothing(record)}, and nothing will be under it.",
         icon="expired",
     )
+
+
+def _nothing(record: CaseRecord) -> str:
+    """What did not happen: a tool of the agent's is never sent by us."""
+    managed = record.request.tool.mode == Tool.Mode.MANAGED
+    return "Nothing was sent" if managed else "Nothing was permitted"
 
 
 def _by(record: CaseRecord, verdict: Decision.Verdict) -> str:

@@ -28,9 +28,13 @@ MOST_STEPS: Final = 40  # checkpoints, and transitions, of the timeline
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a case stands in the list beside it: '4 of 12', and its neighbours."""
+    """Where a case stands in the list beside it: '4 of 12', and its neighbours.
+
+    For a case that has left the list, `onward_href` is what to read instead.
+    """
 
     words: str = ""
+    onward_href: str = ""
     previous_href: str = ""
     next_href: str = ""
 
@@ -55,7 +59,7 @@ def case_view(
         risk=request.risk,
         revision=request.revision,
         agent=request.agent.name,
-        subject=request.session.subject,
+        subject=request.session.served,
         asked_at=request.created_at,
         now=record.now,
         case_href=address("case", record.slug, request.id, query=selection.query),
@@ -90,14 +94,23 @@ def case_view(
         queue_href=address("queue", record.slug, query=selection.query),
         previous_href=place.previous_href,
         next_href=place.next_href,
+        onward_href=place.onward_href,
     )
 
 
 def place_of(index: Index, selection: Selection, record: CaseRecord) -> Place:
-    """Nothing for a case that the list does not hold (any more)."""
-    ids = [entry.id for entry in index.of(selection)]
-    if selection.view == "decided" or record.request.id not in ids:
+    """For a case that the list does not hold (any more), only where to go on."""
+    entries = index.of(selection)
+    ids = [entry.id for entry in entries]
+    if selection.view == "decided":
         return Place()
+    if record.request.id not in ids:
+        mine = [entry.id for entry in entries if entry.mine]
+        onward = next(iter(mine or ids), None)
+        if onward is None:
+            return Place()
+        href = address("case", record.slug, onward, query=selection.query)
+        return Place(onward_href=href)
     at = ids.index(record.request.id)
 
     def beside(position: int) -> str:

@@ -14,6 +14,9 @@ from approvals.pages.pins import pins_of, pins_waiting
 from approvals.presentation.progress import CheckPin, Progress, Step
 from checkpoints.models import Tool
 
+# What a step is called once it is done, and until then.
+SENT: Final = ("Sent", "Send")
+REDEEMED: Final = ("Redeemed", "Agent acts")
 LAST_STEP: Final = {
     "confirmed": ("Confirmed", "done"),
     "failed": ("Failed", "bad"),
@@ -67,14 +70,16 @@ def _onward(record: CaseRecord, state: str) -> tuple[Step, ...]:
     managed = record.request.tool.mode == Tool.Mode.MANAGED
     waits_for_outcome = sent is not None and state == "acting"
     return (
-        _step("Verified", verified, now=state in {"queued", "verifying"}),
-        _step("Sent" if managed else "Redeemed", sent, now=state == "acting"),
+        _step("Verified", "Verify", verified, now=state in {"queued", "verifying"}),
+        _step(*(SENT if managed else REDEEMED), sent, now=state == "acting"),
         Step(label=label, state="now" if waits_for_outcome else mark),
     )
 
 
-def _step(label: str, at: datetime | None, *, now: bool) -> Step:
-    return Step(label=label, state="done" if at else "now" if now else "", at=at)
+def _step(done: str, to_do: str, at: datetime | None, *, now: bool) -> Step:
+    if at is None:
+        return Step(label=to_do, state="now" if now else "")
+    return Step(label=done, state="done", at=at)
 
 
 def _granted_at(record: CaseRecord) -> datetime | None:

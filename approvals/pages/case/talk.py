@@ -106,7 +106,7 @@ def _row(record: CaseRecord, item: Item, said: Said) -> TalkRow:
 def _who(record: CaseRecord, said: Said) -> str:
     """Named by us; and as it is the agent that recorded it, that is said too."""
     agent = record.request.agent.name
-    names = {"user": record.request.session.subject, "model": agent}
+    names = {"user": record.request.session.served or "the user", "model": agent}
     who = f"{names.get(said.provenance, said.provenance)}, as {agent} recorded it"
     if said.provenance == "model":
         who = agent

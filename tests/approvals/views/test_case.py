@@ -11,10 +11,12 @@ from sessions.contract import Claim
 from sessions.models import Run
 from sessions.services.items import append_items
 from sessions.services.runs import record_transition
+from tenants.models import Role
 from tests.approvals.stage import Stage
 from tests.approvals.superuser import superuser
 from tests.approvals.test_resume import work_all
 from tests.approvals.views.browsing import reader
+from tests.factories import fresh_member
 
 V = Decision.Verdict
 
@@ -249,7 +251,7 @@ def test_the_story_of_an_answered_request_is_told(stage: Stage) -> None:
     assert [row.reason for row in case.decisions] == ["Not now."]
     assert case.notice is not None
     assert case.notice.title == "Rejected by Bob"
-    assert "Nothing was sent" in case.notice.sentence
+    assert case.notice.sentence.startswith("Nothing was permitted.")
 
 
 ENDINGS = {
@@ -287,7 +289,7 @@ def test_an_expired_request_offers_no_answer(stage: Stage) -> None:
 def test_who_owns_the_agent_is_told_why_they_cannot_approve(stage: Stage) -> None:
     desk = reader(stage, stage.house.alice).case(stage.ask().id).desk
     assert desk is not None
-    assert "answers for the agent" in desk.blocked["approve"]
+    assert desk.blocked["approve"].startswith("You answer for the agent: ")
     assert set(desk.blocked) == {"approve", "edit", "respond"}  # she may refuse
 
 
@@ -305,7 +307,20 @@ def test_each_right_of_the_viewer_shows(stage: Stage) -> None:
     lose("edit_arguments")
     assert set(reader(stage).case(request.id).desk.blocked) == {"edit"}
     lose("decide")
-    assert len(reader(stage).case(request.id).desk.blocked) == 5
+    desk = reader(stage).case(request.id).desk
+    assert len(desk.blocked) == 5
+    assert desk.closed == "You see this queue but do not decide on it."
+
+
+def test_who_can_give_no_answer_sees_no_button_for_one(stage: Stage) -> None:
+    request = stage.ask()
+    bar = 'data-key="{}"'
+    offered = reader(stage).get(f"queue/{request.id}").content.decode()
+    assert all(bar.format(key) in offered for key in "rsca")
+    auditor = fresh_member(stage.house.alice, "Dora", role=Role.AUDITOR)
+    shown = reader(stage, auditor).get(f"queue/{request.id}").content.decode()
+    assert not any(bar.format(key) in shown for key in "rscea")
+    assert shown.count("You see this queue but do not decide on it.") == 1
 
 
 def test_after_approval_the_way_to_the_outcome_is_shown(stage: Stage) -> None:
@@ -354,6 +369,22 @@ def test_neighbours_are_those_of_the_list(stage: Stage) -> None:
     assert case.place == "2 of 3"
     assert case.previous_href.endswith(str(ids[0]))
     assert case.next_href.endswith(str(ids[2]))
+
+
+def test_from_a_decided_case_one_goes_on_to_the_next_that_waits(stage: Stage) -> None:
+    others = [stage.ask(decide_within=seconds).id for seconds in (100, 200)]
+    request = stage.ask(decide_within=50)
+    assert reader(stage).case(request.id).onward_href == ""
+    stage.answer(request, verdict=V.REJECT, reason="No.")
+    page = reader(stage).get(f"queue/{request.id}")
+    assert page.context["case"].onward_href.endswith(str(others[0]))
+    assert "Next request" in page.content.decode()
+
+
+def test_no_next_request_is_offered_where_none_waits(stage: Stage) -> None:
+    request = stage.ask()
+    stage.answer(request, verdict=V.REJECT, reason="No.")
+    assert reader(stage).case(request.id).onward_href == ""
 
 
 def test_the_explanation_comes_as_it_was_written(stage: Stage) -> None:

@@ -2,10 +2,12 @@
 
 import pytest
 
-from approvals.models import Decision
+from approvals.models import Decision, Request
 from approvals.pages.selection import OPEN_VIEWS, RISKS
 from approvals.services.queues import create_queue, give_right, take_right
 from checkpoints.services.tools import register_tool
+from sessions.services.runs import start_run
+from sessions.services.sessions import open_session
 from tenants.models import Role
 from tests.approvals.stage import Stage
 from tests.approvals.views.browsing import reader
@@ -101,6 +103,14 @@ def test_a_queue_that_somebody_does_not_see_is_not_counted(stage: Stage) -> None
     assert queue.empty is not None
 
 
+def test_who_is_given_no_queue_is_told_so(stage: Stage) -> None:
+    stage.ask()
+    lea = reader(stage, fresh_member(stage.house.alice, "Lea", role=Role.DEVELOPER))
+    empty = lea.queue().empty
+    assert empty is not None
+    assert empty.title == "No queue is given to you"
+
+
 def test_the_auditor_sees_all_of_it_and_owes_no_key(stage: Stage) -> None:
     stage.ask()
     auditor = fresh_member(stage.house.alice, "Dora", role=Role.AUDITOR)
@@ -170,6 +180,60 @@ def test_search_finds_title_tool_and_agent(stage: Stage) -> None:
     empty = reader(stage).queue("?q=nothing+like+it").empty
     assert empty is not None
     assert empty.href.endswith("/queue")
+
+
+def test_search_finds_the_run_by_the_name_that_its_agent_gave_it(stage: Stage) -> None:
+    request = named_run(stage, "TASK-1842")
+    assert len(titles(stage, "?q=task-18")) == 1
+    stage.answer(request, verdict=V.REJECT, reason="No.")
+    assert titles(stage, "?q=task-18") == []
+    assert len(titles(stage, "?view=decided&q=task-18")) == 1
+
+
+def named_run(stage: Stage, name: str) -> Request:
+    who = stage.house.robot.principal
+    session = open_session(who=who, subject="customer-7")
+    run, _ = start_run(who=who, session_id=session.id, external_id=name)
+    return stage.ask(run)
+
+
+@pytest.mark.parametrize("of", ["name", "email"])
+def test_search_finds_who_has_answered(stage: Stage, of: str) -> None:
+    carol = stage.reviewer("Carol")
+    stage.policy(rules=[{"approvals": 2}])
+    request = stage.ask()
+    stage.ask(arguments={"payee": "Other", "amount": "1.00"})
+    sought = f"?q={getattr(carol.user, of)}"
+    assert titles(stage, sought) == []
+    stage.answer(request, carol)
+    assert titles(stage, sought) == ["Pay 1240.00 to Halden Paper Supply"]
+    stage.answer(request)
+    assert titles(stage, sought) == []
+    assert len(titles(stage, f"{sought}&view=decided")) == 1
+
+
+def test_what_was_decided_a_moment_ago_is_offered_to_a_search(stage: Stage) -> None:
+    stage.answer(stage.ask(), verdict=V.REJECT, reason="No.")
+    found = reader(stage).queue("?q=halden")
+    assert found.empty is not None
+    assert len(titles(stage, found.empty.href.partition("queue")[2])) == 1
+    stage.ask()
+    both = reader(stage).queue("?q=halden")
+    assert len(both.rows) == 1
+    assert both.decided is not None
+    assert both.decided.text == "1 decided request"
+
+
+def test_a_search_offers_nothing_of_a_queue_that_is_not_seen(stage: Stage) -> None:
+    stage.answer(stage.ask(), verdict=V.REJECT, reason="No.")
+    lea = reader(stage, fresh_member(stage.house.alice, "Lea", role=Role.DEVELOPER))
+    for sought in ("halden", "bob", "robot"):
+        queue = lea.queue(f"?q={sought}")
+        assert queue.rows == ()
+        assert queue.decided is None
+        assert queue.empty is not None
+        assert "Ask an administrator" in queue.empty.sentence
+        assert lea.queue(f"?q={sought}&view=decided").rows == ()
 
 
 @pytest.mark.parametrize("name", ["id", "REQ", "RUN"])
