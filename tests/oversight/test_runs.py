@@ -1,12 +1,15 @@
 """Looking back: which runs somebody sees, and the story that one tells."""
 
+import re
 from typing import Any
 
 import pytest
 
+from approvals.asks import Ask
 from approvals.models import Decision, Request
 from approvals.pages.addresses import short_name
 from approvals.services.queues import create_queue
+from approvals.services.request import request_approval
 from checkpoints.models import Checkpoint
 from checkpoints.services import fork_run, restore_checkpoint
 from kernel.scope import tenant_transaction
@@ -15,7 +18,7 @@ from sessions.contract import Claim
 from sessions.models import Run
 from sessions.services.runs import complete_run, record_transition
 from tenants.models import Role
-from tests.approvals.stage import Stage, fresh_stage
+from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.test_resume import work_all
 from tests.approvals.views.browsing import reader
 from tests.checkpoints.tampering import tamper
@@ -94,6 +97,27 @@ def test_runs_are_filtered_by_state_and_paged(
     assert ids == [str(id) for id in reversed(paused)]
     assert labels(stage, stage.house.alice, "?state=completed") == [str(done.id)]
     assert labels(stage, stage.house.alice, "?state=nonsense&after=x")
+
+
+@pytest.mark.parametrize("state", ["", "paused"])
+def test_the_filter_in_force_is_the_one_that_is_marked(
+    stage: Stage, state: str
+) -> None:
+    stage.ask()
+    page = reader(stage).get(f"runs?state={state}").content.decode()
+    marked = re.findall(
+        r'<span class="btn btn--small" aria-current="true">(\w+)<', page
+    )
+    assert marked == [state.capitalize() or "All"]
+    assert "<p>1 run</p>" in page
+
+
+def test_whom_nobody_named_is_not_given_a_name(stage: Stage) -> None:
+    ask = Ask(tool=stage.tool.name, arguments=ARGUMENTS)
+    request, _ = request_approval(stage.house.robot.principal, ask=ask)
+    bob = reader(stage)
+    for path in ("runs", f"runs/{request.run_id}", f"queue/{request.id}"):
+        assert "unspecified" not in bob.get(path).content.decode()
 
 
 def test_the_story_is_whole_and_in_order(stage: Stage) -> None:

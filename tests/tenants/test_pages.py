@@ -300,6 +300,14 @@ def test_signing_in_is_on_the_record_of_each_tenant() -> None:
     assert browser.get("/").headers["Location"] == f"/t/{tenant.slug}/"
 
 
+def test_signing_in_leaves_no_word_for_a_later_page() -> None:
+    _, alice, _ = fresh_tenant()
+    alice.user.set_password(PASSWORD)
+    alice.user.save(update_fields=["password"])
+    browser, _ = sign_in(alice.user, PASSWORD)
+    assert "Successfully" not in browser.get("/nothing-here").content.decode()
+
+
 def test_a_wrong_password_signs_nobody_in() -> None:
     tenant, alice, _ = fresh_tenant()
     alice.user.set_password(PASSWORD)
