@@ -93,7 +93,11 @@ def test_a_fork_inherits_no_authority() -> None:
         run_id=run.id,
         fence=run.fence,
         expected_version=0,
-        facts={"matched": Claim(value=True, provenance="tool", reference="compare")},
+        facts={
+            "matched": Claim(
+                value=True, provenance="tool", reference="compare", evidence_digest="ab"
+            )
+        },
     )
     approved, _ = stage.ask_all([{}, {}], stage.fresh(run))
     stage.answer(approved)
