@@ -35,6 +35,7 @@ from kernel.outcome import Passed
 from oversight.drills.incident import Verdict
 from sessions import queries
 from sessions.contract import Contract
+from sessions.hooks import hooks
 from sessions.models import Run, Session
 from tenants import verbs
 from tenants.rest import exceptions
@@ -334,6 +335,11 @@ def the_last_writer_wins(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(checkpoint, "_check_place", nothing)
     patch.setattr(checkpoint, "_move_head", move)
+
+
+@sabotages("compaction-keeps-facts", found="it is refused; found $")
+def what_matters_is_not_compacted_away(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(hooks, "critical", lambda session, run: None)
 
 
 # -- What is stored --------------------------------------------------------------------
