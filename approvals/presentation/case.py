@@ -130,6 +130,11 @@ class FactRow:
         """A model's inference informs; it proves nothing and grants nothing."""
         return self.provenance == "model"
 
+    @property
+    def claimed(self) -> bool:
+        """A person's word, as the agent passed it on: nobody looked it up."""
+        return self.provenance == "user"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreconditionRow:

@@ -56,7 +56,7 @@ JOB: Mapping[str, Mark] = {
 }
 
 PROVENANCE: Mapping[str, Mark] = {
-    "user": Mark("from-user", "User"),
+    "user": Mark("from-user", "User", "claimed"),
     "system": Mark("from-system", "System"),
     "tool": Mark("from-tool", "Tool"),
     "reviewer": Mark("from-reviewer", "Reviewer"),

@@ -1,5 +1,6 @@
 """Icons, chips, risk and keys: every mark of ours on a page comes from here."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import template
@@ -9,6 +10,7 @@ from django.utils.safestring import SafeString
 
 from approvals.presentation.case import Keys
 from approvals.presentation.marks import mark as mark_of
+from approvals.presentation.quarantine import quarantine_words, suspected
 
 register = template.Library()
 
@@ -56,13 +58,33 @@ def risk(word: str, suffix: str = "") -> SafeString:
 
 @register.simple_tag
 def provenance(word: str) -> SafeString:
-    """Where a fact came from. A model's inference is hatched: it proves nothing."""
+    """Where a fact came from. A model's inference is hatched, a person's claim dashed."""
     found = mark_of("provenance", word)
     return format_html(
         '<span class="from{}">{}{}</span>',
-        " from--untrusted" if found.tone == "untrusted" else "",
+        f" from--{found.tone}" if found.tone else "",
         icon(found.icon),
         found.word,
+    )
+
+
+@register.simple_tag
+def quarantine(text: str, source: str) -> SafeString:
+    """The mark of a text that reads like an instruction or claims an approval.
+
+    It stands outside of the text, and repeats no word of it.
+    """
+    return quarantine_of(suspected(text, source))
+
+
+@register.simple_tag
+def quarantine_of(flags: Iterable[str]) -> SafeString:
+    """The same mark for what a context was found to hold."""
+    words = quarantine_words(flags)
+    if not words:
+        return SafeString()
+    return format_html(
+        ' <span class="chip chip--bad chip--words">{}{}</span>', icon("warn"), words
     )
 
 

@@ -6,6 +6,7 @@ from typing import Final
 from approvals.pages.case.record import CaseRecord
 from approvals.pages.case.talk import Said, said_in
 from approvals.presentation.case import EvidenceRow
+from approvals.presentation.quarantine import suspected
 from sessions.models import Item
 
 MOST: Final = 8
@@ -32,7 +33,7 @@ def _results(items: Sequence[Item]) -> Iterator[tuple[Item, str, Said]]:
 
 
 def _row(record: CaseRecord, item: Item, name: str, text: str) -> EvidenceRow:
-    short = len(text) <= SHORT and "\n" not in text
+    short = len(text) <= SHORT and "\n" not in text and not suspected(text, "tool")
     return EvidenceRow(
         tool=name,
         summary=text if short else "",

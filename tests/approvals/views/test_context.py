@@ -47,7 +47,7 @@ def test_foreign_text_is_inert_visible_and_marked(stage: Stage) -> None:
     text = page(stage, request)
     assert "<script>alert" not in text
     assert "U+202E" in text
-    assert "Quarantined: authority" in text
+    assert "Quarantined: claims an approval" in text
     assert "Untrusted" in text
     assert "1 piece in quarantine" in text or "pieces in quarantine" in text
 
