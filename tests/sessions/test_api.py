@@ -428,7 +428,7 @@ def test_every_address_of_a_run_or_session_is_in_the_strangers_matrix() -> None:
     known |= {("get", path) for path in LISTS} | {("post", "sessions")}
     known |= {("get", "effects/<uuid:id>")}  # in the tests of effects
     # A tenant's own, whichever agent asks: in the tests of workflows.
-    known |= {("get", "workflows"), ("get",)}
+    known |= {("get", "workflows"), ("get", "workflows/<slug:name>")}
     for pattern in patterns:
         view: Any = pattern.callback.view_class  # type: ignore[attr-defined]
         for method in ("get", "post", "put", "patch", "delete"):
