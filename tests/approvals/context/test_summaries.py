@@ -9,7 +9,7 @@ from kernel.scope import tenant_transaction
 from sessions.models import Item
 from tests.approvals.context import summarisers
 from tests.approvals.context.talking import Desk, dropped, said, texts
-from tests.checkpoints.tampering import tamper
+from tests.approvals.superuser import superuser
 
 
 @pytest.fixture
@@ -36,11 +36,13 @@ def test_with_room_for_all_no_summary_is_shown(long_talk: Desk) -> None:
     assert texts(long_talk.context("?max_tokens=100000"), "summary") == ""
 
 
-def test_it_is_void_once_an_item_is_another(long_talk: Desk) -> None:
+def test_it_is_void_once_an_item_is_gone(long_talk: Desk) -> None:
     made = long_talk.summarise(first=1, last=20, text="They counted.").json()
-    with tenant_transaction(long_talk.stage.tenant_id):
-        item = Item.objects.get(session_id=long_talk.run.session_id, position=3)
-    tamper(Item._meta.db_table, "position = 300", item.id)
+    with superuser() as connection:
+        connection.execute(
+            f"DELETE FROM {Item._meta.db_table} WHERE session_id = %s AND position = 3",
+            [long_talk.run.session_id],
+        )
     context = long_talk.context("?max_tokens=2000")
     assert "They counted." not in json.dumps(context)
     assert dropped(context)[f"summary:{made['id']}"] == (
