@@ -129,6 +129,11 @@ def critical(context: Any) -> dict[str, str]:
     }
 
 
+def is_of_the_past(key: str) -> bool:
+    """A permission of a tool whose calls a compaction may have taken away."""
+    return key.startswith("tool:") and not key.startswith("tool:pay")
+
+
 def check_one(
     house: Stage, items: list[Any], how: str | None, room: int, setting: Any
 ) -> None:
@@ -150,7 +155,7 @@ def check_one(
         assert len(json.dumps(context["input"])) <= room * 3 + 3 * len(items) * 50
         assert context["tokens"] <= room
         named = {row["key"] for row in context["included"]}
-        assert set(before) <= named
+        assert {key for key in before if not is_of_the_past(key)} <= named
         pending = [row for row in context["included"] if row["kind"] == "pending_call"]
         assert pending
         if shape == "pieces":
