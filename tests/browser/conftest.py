@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 if TYPE_CHECKING:
     from tests.browser.visitor import Visitor
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tests.installation import Installation
 
 HERE = Path(__file__).parent
+# A worker and three programs share two cores with the browser; waiting ends when it is so.
+expect.set_options(timeout=20_000)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
