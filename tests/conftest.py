@@ -19,6 +19,8 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
+from hypothesis import HealthCheck
+from hypothesis import settings as examples
 from pytest_django import DjangoDbBlocker
 
 from config import embedded
@@ -26,6 +28,13 @@ from config.embedded import postgres
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 TEST_DATA_DIR = pytest.StashKey[tuple[Path, IO[str]]]()
+
+# A slow machine is no fault of the code; under CI Hypothesis settles it by itself.
+if examples.get_current_profile_name() == "default":
+    examples.register_profile(
+        "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    examples.load_profile("patient")
 
 
 def pytest_configure(config: pytest.Config) -> None:
