@@ -1,5 +1,6 @@
 """Same key and same body: the stored answer. The key is claimed inside the verb."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,11 @@ class Once:
     body_hash: bytes
     render: Callable[[Any], tuple[int, str]]
     answer: tuple[int, str] | None = None
+
+
+def kept_key(key: str) -> str:
+    """What a key is known by: a caller may have put anything into it."""
+    return hashlib.sha256(key.encode()).hexdigest()
 
 
 def check_once(tenant_id: UUID, once: Once | None) -> None:

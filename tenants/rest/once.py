@@ -15,7 +15,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from kernel.problems import Problem, declare
-from tenants.idempotency import Once
+from tenants.idempotency import Once, kept_key
 from tenants.principal import Person, Principal
 from tenants.rest.answers import Rendered, json_response, json_text
 from tenants.rest.bodies import body_of
@@ -42,7 +42,7 @@ def once_from(request: Request, render: Callable[[Any], Rendered]) -> Once:
         raise KEY_MALFORMED()
     return Once(
         principal=_principal_id(request),
-        key=key and hashlib.sha256(key.encode()).hexdigest(),  # whatever it is
+        key=key and kept_key(key),
         body_hash=_fingerprint(request),
         render=lambda result: _render(result, render),
     )

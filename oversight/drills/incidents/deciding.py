@@ -22,6 +22,7 @@ from oversight.drills.doors import Door
 from oversight.drills.house import House, Human
 from oversight.drills.incident import incident
 from oversight.drills.scene import Scene
+from tenants.idempotency import kept_key
 
 V = Decision.Verdict
 THREADS: Final = 8
@@ -145,7 +146,7 @@ def _while_in_flight(house: House, door: Door, body: object) -> str:
     """Somebody else holds the key, as whoever came first does until they commit."""
     key = token_hex(16)
     with tenant_transaction(house.id):
-        try_request_key(house.id, house.robot.agent_id, key)
+        try_request_key(house.id, house.robot.agent_id, kept_key(key))
         return _code(door.post(APPROVALS, body, Idempotency_Key=key))
 
 
