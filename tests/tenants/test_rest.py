@@ -8,6 +8,7 @@ from asgiref.sync import async_to_sync
 from django.db import connection
 from django.test import AsyncClient, Client
 
+from tenants.idempotency import kept_key
 from tests.factories import House, fresh_key
 from tests.tenants.test_authentication import problem
 
@@ -309,7 +310,7 @@ def test_another_tenants_equal_key_is_independent(house: House) -> None:
 
 
 def test_a_request_in_flight_is_409(house: House) -> None:
-    name = f"idempotency:{house.id}:{house.robot.agent.id}:a-1"
+    name = f"idempotency:{house.id}:{house.robot.agent.id}:{kept_key('a-1')}"
     other = connection.copy()
     try:
         with other.cursor() as cursor:
