@@ -30,7 +30,9 @@ print("deaf", flush=True)
 time.sleep(600)
 """
 DRIVER = f"""
-import sys
+import signal, sys
+# Whoever starts us in the background has had a Ctrl-C ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from config.embedded.supervisor import Program, Supervisor
 with Supervisor(output=sys.stdout) as them:
     for name in ("one", "two"):
