@@ -16,7 +16,7 @@ from approvals.problems import NOT_APPROVED, NOT_FOUND, WRONG_MODE
 from approvals.services.consume import Declined, consume
 from approvals.services.ending import end_request, expire
 from approvals.services.granting import end_jobs
-from approvals.services.redeem import ACT_WITHIN
+from approvals.services.redeem import ACT_WITHIN, handed_over
 from approvals.services.report import settle
 from approvals.services.request import ask_at_once, gate_to_request
 from approvals.services.revise import lock_own, require_environment
@@ -151,7 +151,8 @@ def cancel(principal: Principal, request_id: UUID) -> None:
 
 
 def use(principal: Principal, request_id: UUID, *, key: str) -> None:
-    """Verify and use the approval up, once; again with the same key changes nothing.
+    """Verify and use the approval up, once; again with the same key changes nothing,
+    and is refused where the action may no longer be begun.
 
     Raises `already_consumed`, `not_approved`, `approval_expired` (409), `not_found`.
     """
@@ -160,8 +161,7 @@ def use(principal: Principal, request_id: UUID, *, key: str) -> None:
         request = lock_own(principal, request_id)
         run, known = lock_run(request.run_id), own(principal, request_id)
         if known.consume_key is not None:
-            same = known.consume_key == _hashed(key)
-            return None if same else ALREADY_CONSUMED()
+            return _again(request, known, key)
         if request.state == Request.State.LAPSED:
             return APPROVAL_EXPIRED()
         if request.state != Request.State.APPROVED:
@@ -169,6 +169,19 @@ def use(principal: Principal, request_id: UUID, *, key: str) -> None:
         return _use(verb, principal, request, run, known, key)
 
     _raised(perform(principal.tenant_id, work))
+
+
+def _again(request: Request, known: AAPRequest, key: str) -> Problem | None:
+    """A lost answer is repeated, as long as it still lets its instance act."""
+    if known.consume_key != _hashed(key):
+        return ALREADY_CONSUMED()
+    if known.outcome:
+        return None
+    started = handed_over(request)
+    if isinstance(started, Problem):
+        return NOT_APPROVED(started.detail)
+    late = database_now() >= started.attempt.send_before
+    return APPROVAL_EXPIRED() if late else None
 
 
 def _use(

@@ -51,7 +51,7 @@ def _redeem(
     if Tool.objects.get(id=request.tool_id).mode != Tool.Mode.AGENT:
         raise WRONG_MODE("Wait for its outcome instead.")
     if request.state == Request.State.CONSUMED:
-        return _handed_over(request)
+        return handed_over(request)
     if request.state != Request.State.APPROVED:
         raise NOT_APPROVED(f"The request is {request.state}.", state=request.state)
     if waits_for_others(request.pause_id):
@@ -62,7 +62,7 @@ def _redeem(
     return refusal_problem(outcome) if isinstance(outcome, Declined) else outcome
 
 
-def _handed_over(request: Request) -> Started | Problem:
+def handed_over(request: Request) -> Started | Problem:
     """The answer was lost, or its agent was killed: the same effect once more.
 
     Nothing is consumed again; key and deadline are those of the first time.

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from approvals.models import AAPRequest
+from approvals.models import AAPRequest, Request
+from checkpoints.models import Attempt, Effect
 from kernel.scope import tenant_transaction
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
+from tests.checkpoints.tampering import tamper
 from tests.factories import unique
 
 PLACE = "/api/aap/v1/requests"
@@ -109,8 +111,6 @@ def test_conflicts_have_the_protocols_codes(stage: Stage) -> None:
     assert early.json()["error"]["code"] == "not_consumed"
     undecided = post(stage, "", f"{place}/consume")
     assert undecided.json()["error"]["code"] == "not_approved"
-    from approvals.models import Request
-
     with tenant_transaction(stage.tenant_id):
         request = Request.objects.get(id=id)
     stage.answer(request)
@@ -126,6 +126,52 @@ def test_conflicts_have_the_protocols_codes(stage: Stage) -> None:
         post(stage, other, f"{place}/outcome").json()["error"]["code"]
         == "outcome_conflict"
     )
+
+
+def consumed(stage: Stage, key: str) -> str:
+    """The place of a submission that was approved, and used with this key."""
+    place = f"{PLACE}/{post(stage, json.dumps(submission())).json()['id']}"
+    with tenant_transaction(stage.tenant_id):
+        request = Request.objects.get(id=place.rpartition("/")[2])
+    stage.answer(request)
+    used = post(stage, "", f"{place}/consume", **{"Idempotency-Key": key})
+    assert used.status_code == 200, used.content
+    return place
+
+
+PASSED = "send_before = now() - interval '1 second'"
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "code"),
+    [
+        ("checkpoints_effect", "state = 'absent'", "not_approved"),
+        ("checkpoints_effect", "state = 'unknown'", "not_approved"),
+        ("checkpoints_attempt", PASSED, "approval_expired"),
+    ],
+)
+def test_a_lost_answer_is_repeated_only_while_it_still_lets_one_act(
+    stage: Stage, table: str, change: str, code: str
+) -> None:
+    key = unique()
+    place = consumed(stage, key)
+    with tenant_transaction(stage.tenant_id):
+        effect = Effect.objects.get(request=place.rpartition("/")[2])
+        attempt = Attempt.objects.get(effect=effect)
+    row = effect.id if table == "checkpoints_effect" else attempt.id
+    tamper(table, change, row)
+    again = post(stage, "", f"{place}/consume", **{"Idempotency-Key": key})
+    assert (again.status_code, again.json()["error"]["code"]) == (409, code)
+
+
+def test_what_came_of_it_does_not_change_the_repeated_answer(stage: Stage) -> None:
+    key = unique()
+    place = consumed(stage, key)
+    outcome = json.dumps({"status": "succeeded"})
+    assert post(stage, outcome, f"{place}/outcome").status_code == 200
+    again = post(stage, "", f"{place}/consume", **{"Idempotency-Key": key})
+    assert again.status_code == 200, again.content
+    assert again.json()["consumption"]["outcome"]["status"] == "succeeded"
 
 
 def test_who_asks_and_how(stage: Stage) -> None:
