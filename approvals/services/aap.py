@@ -24,7 +24,8 @@ from approvals.states import OPEN
 from approvals.vault import open_note, seal_note, seal_texts
 from checkpoints.models import Attempt, Effect, Tool
 from kernel.clock import ClockTimestamp, database_now
-from kernel.problems import Problem, declare
+from kernel.locks import try_request_key
+from kernel.problems import BUSY, Problem, declare
 from kernel.update import update_exactly_one
 from sessions.models import Run
 from sessions.runs import lock_run, move_run
@@ -70,7 +71,8 @@ def submit(
 ) -> tuple[AAPRequest, bool]:
     """Ask once for each key; whether it was asked now.
 
-    Raises `idempotency_conflict`, `environment_differs` (409), `tool_is_managed`, and what `ask_one` raises.
+    Raises `idempotency_conflict`, `environment_differs` (409), `busy` (503) while a twin
+    is under way, `tool_is_managed`, and what `ask_one` raises.
     """
     ask = Ask(
         tool=submission.tool,
@@ -83,6 +85,8 @@ def submit(
     digest, key = hashlib.sha256(submission.body).digest(), _hashed(key)
 
     def work(verb: Verb) -> tuple[AAPRequest, bool]:
+        if not try_request_key(principal.tenant_id, principal.agent_id, f"aap:{key}"):
+            raise BUSY("The same submission is being handled.")
         known = AAPRequest.objects.filter(agent_id=principal.agent_id, key=key).first()
         if known is not None:
             require_environment(principal, known.request_id)

@@ -11,6 +11,7 @@ from checkpoints.models import Attempt, Effect
 from kernel.scope import tenant_transaction
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.checkpoints.tampering import tamper
+from tests.concurrency import together
 from tests.factories import unique
 
 PLACE = "/api/aap/v1/requests"
@@ -101,6 +102,23 @@ def test_a_key_is_needed_and_is_for_one_submission(stage: Stage) -> None:
         409,
         "idempotency_conflict",
     )
+
+
+def test_of_eight_with_one_key_one_asks_and_nobody_fails(stage: Stage) -> None:
+    key, body = unique(), json.dumps(submission())
+    post(stage, body)  # The first of a tenant closes its gate; later ones run abreast.
+    send = lambda: post(stage, body, **{"Idempotency-Key": key})  # noqa: E731
+    answers = together(*[send] * 8)
+    statuses = sorted(one.status_code for one in answers)
+    assert set(statuses) <= {200, 201, 503}, statuses
+    assert statuses.count(201) == 1
+    for one in answers:
+        if one.status_code == 503:
+            assert one.json()["error"]["code"] == "busy"
+            assert one.headers["Retry-After"]
+    again = post(stage, body, **{"Idempotency-Key": key})
+    ids = {one.json()["id"] for one in answers if one.status_code < 300}
+    assert (again.status_code, ids) == (200, {again.json()["id"]})
 
 
 def test_conflicts_have_the_protocols_codes(stage: Stage) -> None:
