@@ -16,6 +16,7 @@ type Suspicion = Literal["instruction", "authority", "disguise"]
 LONGEST: Final = 100_000  # characters that are looked at
 _HIDES: Final = frozenset({"bidi", "invisible", "tag", "escape", "blank_lines"})
 _UNSEEN: Final = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+_GAP: Final = re.compile(r"\s+")
 
 _INSTRUCTION: Final = re.compile(
     r"(?:ignore|disregard|forget|override)\s+(?:\w+\s+){0,4}"
@@ -55,10 +56,10 @@ _BEFORE: Final = 60  # characters
 def suspicions(text: str) -> tuple[Suspicion, ...]:
     """What the text reads like, in alphabetical order; nothing for plain talk.
 
-    Compatibility forms and unseen characters hide nothing from it.
+    Compatibility forms, unseen characters and wide gaps hide nothing from it.
     """
     looked_at = text[:LONGEST]
-    plain = _UNSEEN.sub("", unicodedata.normalize("NFKC", looked_at))
+    plain = _plain(looked_at)
     found: list[Suspicion] = []
     if any(_claims(plain, match.start()) for match in _AUTHORITY.finditer(plain)):
         found.append("authority")
@@ -67,6 +68,12 @@ def suspicions(text: str) -> tuple[Suspicion, ...]:
     if _INSTRUCTION.search(plain):
         found.append("instruction")
     return tuple(found)
+
+
+def _plain(text: str) -> str:
+    """The text as it is searched. Over wide gaps a search would take cubic time."""
+    seen = _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+    return _GAP.sub(" ", seen)
 
 
 def _claims(text: str, at: int) -> bool:
