@@ -76,9 +76,12 @@ def add_checkpoint(
     """Make `position` the head of a locked run, whatever the run's state.
 
     Raises `stale_checkpoint` (409) unless its parent is the head, and
-    `schema_unsupported` (409).
+    `schema_unsupported` (409), unless it closes requests: their outcomes are true
+    whatever the workflow still reads.
     """
     _check_place(run, position)
+    if not closes and not may_save(run, position.schema_version):
+        raise SCHEMA_UNSUPPORTED(None, "/schema_version")
     checkpoint = _sealed(run, position, closes)
     seal_payload(checkpoint, session_id=run.session_id)
     checkpoint.save(force_insert=True)
@@ -159,8 +162,6 @@ def _check_place(run: Run, position: Position) -> None:
             " another checkpoint than the head, fork the run there."
         )
         raise STALE_CHECKPOINT(detail, "/parent", head=run.head_number)
-    if not may_save(run, position.schema_version):
-        raise SCHEMA_UNSUPPORTED(None, "/schema_version")
 
 
 def _sealed(run: Run, position: Position, closes: Sequence[UUID]) -> Checkpoint:

@@ -317,6 +317,28 @@ def test_a_closing_checkpoint_repeats_the_payload_and_marks_what_came_of_it(
     assert bytes(read.digest) == bytes(closed.digest)
 
 
+def test_an_outcome_is_recorded_after_the_workflow_forgot_the_heads_schema(
+    house: House, who: Principal, session: Session
+) -> None:
+    """The head's payload is only kept; what may be added anew is another question."""
+    about: Any = {"tenant_id": house.id, "by": house.alice.id, "kind": "moves_on"}
+    define_workflow(**about, definition={"schema_versions": [1]})
+    run, _ = start_run(who=who, session_id=session.id, workflow="moves_on")
+    define_workflow(**about, definition={"schema_versions": [1, 2]})
+    save(who, run, at(None, schema_version=2))
+    define_workflow(**about, definition={"schema_versions": [3]})
+
+    closed = perform(
+        who.tenant_id,
+        lambda verb: close_step(
+            verb, lock_run(run.id), closes=[new_id()], markers={}, actor=who.actor
+        ),
+    )
+    assert (closed.number, closed.schema_version) == (2, 2)
+    with refused("schema_unsupported", status=409):
+        save(who, run, at(2, schema_version=2))
+
+
 def test_a_damaged_payload_is_never_sealed_anew(who: Principal, run: Run) -> None:
     saved = save(who, run, at(None))
     tamper("checkpoints_checkpoint", TAMPERINGS["payload"], saved.id)
