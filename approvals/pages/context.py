@@ -1,20 +1,27 @@
 """The same context that the agent reads, for those who review its request."""
 
+import re
 from dataclasses import replace
+from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import FETCH_RAISE
 
 from approvals.context import Assembled, Wanted, assemble
 from approvals.context.build import CONTEXT_TOO_SMALL
+from approvals.context.pieces import Piece, Trust
 from approvals.models import Request
 from approvals.pages.addresses import address, short_name
 from approvals.pages.viewer import Viewer
 from approvals.presentation.context import ContextPage, DroppedRow, PieceRow, Seen
 from approvals.problems import NOT_FOUND
 from audit.evidence import signed_data
+from checkpoints.models import Effect
 from kernel.clock import database_now
 from kernel.problems import Problem
+
+ABOUT: Final = re.compile(r"(?:request|action|policy|effect|external):([0-9a-f-]{36})")
+HIDDEN: Final = "About a request on a queue that you do not see."
 
 
 def context_page(viewer: Viewer, request_id: UUID) -> ContextPage:
@@ -37,7 +44,7 @@ def context_page(viewer: Viewer, request_id: UUID) -> ContextPage:
         page,
         tokens=found.built.tokens,
         digest=found.digest.hex(),
-        pieces=_pieces(found),
+        pieces=_pieces(found, _unseen(viewer, request)),
         dropped=_dropped(found),
         seen=_seen(request, found),
     )
@@ -85,20 +92,35 @@ def _signed(request: Request) -> str:
     return str(asked.get(request.id, {}).get("context", ""))
 
 
-def _pieces(found: Assembled) -> tuple[PieceRow, ...]:
+def _unseen(viewer: Viewer, request: Request) -> frozenset[str]:
+    """Ids of the run's requests on queues that the viewer does not see, and of what was
+    done by them."""
+    rows = Request.objects.filter(run_id=request.run_id)
+    asked = list(rows.exclude(queue_id__in=viewer.sees).values_list("id", flat=True))
+    done = Effect.objects.filter(request__in=asked).values_list("id", flat=True)
+    return frozenset(map(str, [*asked, *done]))
+
+
+def _pieces(found: Assembled, unseen: frozenset[str]) -> tuple[PieceRow, ...]:
     return tuple(
         PieceRow(
             key=one.piece.key,
             kind=one.piece.kind,
             provenance=one.piece.provenance,
-            trust=one.piece.trust.value,
-            text=one.piece.text,
             why=one.piece.why,
             tokens=one.tokens,
-            flags=one.piece.flags,
+            **_said(one.piece, unseen),
         )
         for one in found.built.included
     )
+
+
+def _said(piece: Piece, unseen: frozenset[str]) -> dict[str, Any]:
+    """What a piece says, and what that is worth; nothing where it is about an id unseen."""
+    about = ABOUT.match(piece.key)
+    if about is not None and about[1] in unseen:
+        return {"text": HIDDEN, "trust": Trust.RECORD.value}
+    return {"text": piece.text, "trust": piece.trust.value, "flags": piece.flags}
 
 
 def _dropped(found: Assembled) -> tuple[DroppedRow, ...]:

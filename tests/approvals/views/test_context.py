@@ -5,11 +5,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from approvals.models import Context, Request
+from approvals.pages.context import HIDDEN
+from approvals.services.queues import create_queue
+from approvals.services.redeem import redeem
+from approvals.services.report import report_effect
 from audit.models import Entry
 from kernel.scope import tenant_transaction
-from sessions.models import Provenance
+from sessions.models import Provenance, Run
 from tests.approvals.context.talking import Desk, call, result, said
-from tests.approvals.stage import Stage
+from tests.approvals.stage import ARGUMENTS, Stage
 from tests.approvals.views.browsing import reader
 from tests.checkpoints.tampering import tamper
 from tests.factories import fresh_member
@@ -109,6 +113,51 @@ def test_a_context_that_nobody_recorded_cannot_be_named(stage: Stage) -> None:
     problem = answer.json()
     assert (answer.status_code, problem["code"]) == (422, "context_unknown")
     assert problem["pointer"] == "/context"
+
+
+def carry_out(stage: Stage, request: Request) -> None:
+    """The agent takes an action that was approved, and tells where it is known."""
+    robot = stage.house.robot.principal
+    with tenant_transaction(stage.tenant_id):
+        fence = Run.objects.get(id=request.run_id).fence
+    started = redeem(robot, request_id=request.id, fence=fence)
+    report_effect(
+        robot,
+        effect_id=started.effect.id,
+        attempt=1,
+        fence=started.fence,
+        outcome="confirmed",
+        external_id="outside-77",
+    )
+
+
+def test_requests_of_the_run_on_queues_that_the_reader_does_not_see_say_nothing(
+    stage: Stage,
+) -> None:
+    by = stage.house.alice.id
+    create_queue(tenant_id=stage.tenant_id, by=by, slug="board", name="Board")
+    stage.policy("board", queue="board", selector="arguments.payee == 'Hush'")
+    stage.let_through("quick", queue="board", selector="arguments.payee == 'Quick'")
+    hush, quick = (
+        {"arguments": {**ARGUMENTS, "payee": payee}} for payee in ("Hush", "Quick")
+    )
+    seen, unseen, done = stage.ask_all([{}, hush, quick], until="each")
+    carry_out(stage, done)
+    for hidden in (unseen, done):
+        assert reader(stage).get(f"queue/{hidden.id}").status_code == 404
+    shown = reader(stage).get(f"requests/{seen.id}/context")
+    text = shown.content.decode()
+    assert "Halden Paper Supply" in text
+    for secret in ("Hush", "Quick", "outside-77"):
+        assert secret not in text
+    pieces = shown.context["page"].pieces
+    blank = [one.key.partition(":")[0] for one in pieces if one.text == HIDDEN]
+    assert sorted(blank) == [
+        *("action", "effect", "external", "policy", "request", "request")
+    ]
+    about_it = [one for one in pieces if str(seen.id) in one.key]
+    assert len(about_it) == 3
+    assert all(str(seen.id) in one.text for one in about_it)
 
 
 def test_who_does_not_see_the_queue_has_nothing_built_for_them(stage: Stage) -> None:
