@@ -7,7 +7,7 @@ from kernel.clock import ClockTimestamp
 from kernel.problems import NOT_FOUND, declare
 from sessions.models import Hold, Retention, Session
 from tenants.checks import Acting, permitted
-from tenants.verbs import Verb, perform
+from tenants.verbs import Gate, Verb, perform
 
 RETENTION_INVALID: Final = declare(
     "retention_invalid", status=422, title="A retention is 1 to 36,500 days"
@@ -53,7 +53,8 @@ def place_hold(
 ) -> Hold:
     """Keep a session, or all of the tenant, from being erased until it is lifted.
 
-    Raises `not_found` (404), `hold_reason_missing` (422).
+    What is being erased ends first; what begins later finds it. Raises `not_found`
+    (404), `hold_reason_missing` (422), `busy` (503).
     """
     if not reason.strip():
         raise REASON_MISSING(None, "/reason")
@@ -70,7 +71,7 @@ def place_hold(
         verb.record("hold.placed", actor=actor, subject=("hold", hold.id), data=data)
         return hold
 
-    return perform(tenant_id, work)
+    return perform(tenant_id, work, gate=Gate.EXCLUSIVE)
 
 
 def lift_hold(*, tenant_id: UUID, by: Acting, hold_id: UUID) -> None:
