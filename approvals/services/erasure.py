@@ -78,13 +78,15 @@ def erase_subject(*, tenant_id: UUID, by: Acting, subject: str) -> list[UUID]:
     return found
 
 
-def erase_outdated(tenant_id: UUID, *, most: int = 100) -> int:
-    """Erase sessions that were kept as long as the tenant keeps them; how many."""
+def outdated_in(tenant_id: UUID, *, most: int = 100) -> list[UUID]:
+    """Sessions that were kept as long as the tenant keeps them."""
     with tenant_transaction(tenant_id):
-        outdated = _outdated(tenant_id, most)
-    for session_id in outdated:
-        perform(tenant_id, lambda verb, id=session_id: _let_go(verb, id))  # type: ignore[misc]
-    return len(outdated)
+        return _outdated(tenant_id, most)
+
+
+def let_go(tenant_id: UUID, session_id: UUID) -> bool:
+    """Erase a session that was found outdated, and say whether it still was."""
+    return perform(tenant_id, lambda verb: _let_go(verb, session_id))
 
 
 def purge_step(tenant_id: UUID, session_id: UUID, *, most: int = STEP) -> int:
@@ -136,13 +138,15 @@ def _end_runs(verb: Verb, session: Session, actor: Actor) -> None:
         move_run(verb, run, Run.State.CANCELLED, actor=actor, reason="Erased.")
 
 
-def _let_go(verb: Verb, session_id: UUID) -> None:
+def _let_go(verb: Verb, session_id: UUID) -> bool:
     """Unless something happened to it since it was found."""
     session = locked(Session).filter(id=session_id, erased_at=None).first()
     if session is None or is_held(verb.tenant_id, session_id):
-        return
-    if not Run.objects.filter(session=session).exclude(state__in=ENDED).exists():
-        _erase(verb, session, SYSTEM, "retention")
+        return False
+    if Run.objects.filter(session=session).exclude(state__in=ENDED).exists():
+        return False
+    _erase(verb, session, SYSTEM, "retention")
+    return True
 
 
 def _erase(verb: Verb, session: Session, actor: Actor, cause: str) -> None:

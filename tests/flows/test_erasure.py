@@ -18,9 +18,10 @@ from django.test import Client
 from approvals.models import Request
 from approvals.resume.purging import purge_tenant
 from approvals.services.erasure import (
-    erase_outdated,
     erase_session,
     erase_subject,
+    let_go,
+    outdated_in,
     purge_leftovers,
     purge_step,
 )
@@ -73,6 +74,10 @@ def age(stage: Stage, session_id: UUID, days: int) -> None:
 def count(stage: Stage, model: Any, **where: Any) -> int:
     with tenant_transaction(stage.tenant_id):
         return int(model.objects.filter(tenant_id=stage.tenant_id, **where).count())
+
+
+def erase_outdated(tenant_id: UUID) -> int:
+    return sum(let_go(tenant_id, one) for one in outdated_in(tenant_id))
 
 
 def purge_all(stage: Stage) -> None:

@@ -1,13 +1,27 @@
 """Purging what was erased: whole, whatever is in it, and beside whatever else happens."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
 import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
 from django.db import connection
 
+from approvals.models import Request, Revision
+from approvals.resume.purging import Purged, purge_tenant
 from approvals.services.erasure import erase_session
-from sessions.models import Hold
-from sessions.services.retention import place_hold
+from kernel.scope import tenant_transaction
+from sessions.models import Hold, Session
+from sessions.services.retention import place_hold, set_retention
+from tenants.models import IdempotencyRecord
+from tests.api import Api
 from tests.approvals.stage import Stage, fresh_stage
-from tests.flows.test_erasure import BY, count, ended_session
+from tests.approvals.superuser import superuser
+from tests.chain import kinds_of
+from tests.checkpoints.tampering import tamper
+from tests.flows.test_erasure import BY, age, count, ended_session
 from tests.refusals import refused
 from tests.tenants.test_isolation import gate_shared
 
@@ -17,21 +31,85 @@ def stage() -> Stage:
     return fresh_stage()
 
 
-def test_a_hold_waits_for_whoever_may_be_erasing(stage: Stage) -> None:
-    session_id = ended_session(stage)
+@contextmanager
+def impatient() -> Iterator[None]:
+    """Locks of others are not waited for long."""
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '50ms'")
     try:
-        with gate_shared(stage.tenant_id):
-            with refused("busy", status=503):
-                place_hold(
-                    tenant_id=stage.tenant_id,
-                    by=BY,
-                    reason="Dispute 7",
-                    session_id=session_id,
-                )
-            erase_session(tenant_id=stage.tenant_id, by=BY, session_id=session_id)
+        yield
     finally:
         with connection.cursor() as cursor:
             cursor.execute("RESET lock_timeout")
+
+
+@contextmanager
+def locked_by_another(table: str, which: str) -> Iterator[None]:
+    with superuser() as other, other.transaction():
+        found = other.execute(f"SELECT FROM {table} WHERE {which} FOR UPDATE".encode())
+        assert found.rowcount == 1
+        yield
+
+
+def test_a_hold_waits_for_whoever_may_be_erasing(stage: Stage) -> None:
+    session_id = ended_session(stage)
+    with impatient(), gate_shared(stage.tenant_id):
+        with refused("busy", status=503):
+            place_hold(
+                tenant_id=stage.tenant_id,
+                by=BY,
+                reason="Dispute 7",
+                session_id=session_id,
+            )
+        erase_session(tenant_id=stage.tenant_id, by=BY, session_id=session_id)
     assert count(stage, Hold) == 0
+
+
+def erased(stage: Stage, request: Request) -> UUID:
+    erase_session(tenant_id=stage.tenant_id, by=BY, session_id=request.session_id)
+    return request.session_id
+
+
+def test_a_session_that_is_spoilt_does_not_keep_the_others(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    spoilt, whole = stage.ask(), stage.ask()
+    with tenant_transaction(stage.tenant_id):
+        revision = Revision.objects.get(request=spoilt)
+    tamper("approvals_revision", r"envelope = '\xff'", revision.id)
+    bad, good = erased(stage, spoilt), erased(stage, whole)
+    done = purge_tenant(stage.tenant_id)
+    assert done.deferred == {bad}
+    assert "purge_deferred" in caplog.text
+    with tenant_transaction(stage.tenant_id):
+        due = Session.objects.filter(due_at__isnull=False).values_list("id", flat=True)
+        assert list(due) == [bad]
+    assert kinds_of(stage.tenant_id, good)[-1] == "session.purged"
+    with pytest.raises(CommandError, match=str(bad)):
+        call_command("purge", tenant=stage.house.tenant.slug)
+
+
+def test_a_session_that_somebody_holds_does_not_keep_the_others(stage: Stage) -> None:
+    busy, free = ended_session(stage), ended_session(stage)
+    for one in (busy, free):
+        age(stage, one, 31)
+    set_retention(tenant_id=stage.tenant_id, by=BY, days=30)
+    with impatient(), locked_by_another("agent_sessions_session", f"id = '{busy}'"):
+        done = purge_tenant(stage.tenant_id)
+    assert (done.sessions, done.deferred) == (1, {busy})
+    assert purge_tenant(stage.tenant_id).sessions == 1
+
+
+def test_a_tenant_that_is_busy_does_not_keep_the_others(stage: Stage) -> None:
+    other = fresh_stage()
+    for one in (stage, other):
+        Api.of(one.house.robot).post("sessions", {"subject": "c"}, Idempotency_Key="k")
+        with tenant_transaction(one.tenant_id):
+            kept = IdempotencyRecord.objects.get()
+        past = "created_at = created_at - interval '8 days'"
+        tamper("tenants_idempotencyrecord", past, kept.id)
+    total, mine = Purged(), f"tenant_id = '{stage.tenant_id}'"
+    with impatient(), locked_by_another("audit_head", mine):
+        for one in (stage, other):
+            total.add(purge_tenant(one.tenant_id))
+    assert (total.rows, total.deferred) == (1, {stage.tenant_id})

@@ -29,13 +29,18 @@ class Command(BaseCommand):
     def handle(self, *, tenant: str, step: int, json: bool, **_: Any) -> None:
         if step < 1:
             raise CommandError("--step is 1 or more.")
+        deferred: set[UUID] = set()
         for tenant_id in _chosen(tenant):
             name = tenant_name(tenant_id)
             with shown_progress(name, hidden=json) as progress:
                 done = purge_tenant(tenant_id, step=step, progress=progress)
+            deferred |= done.deferred
             said = {"tenant": name, "sessions": done.sessions, "rows": done.rows}
             line = f"{name}: {done.sessions:,} sessions erased, {done.rows:,} rows gone"
             self.stdout.write(json_module.dumps(said) if json else line)
+        if deferred:
+            which = ", ".join(sorted(map(str, deferred)))
+            raise CommandError(f"Left for the next time, see the log: {which}")
 
 
 def _chosen(tenant: str | None) -> list[UUID]:
