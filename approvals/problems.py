@@ -10,6 +10,7 @@ NOT_PENDING = declare(
 DIGEST_CHANGED = declare(
     "digest_changed", status=409, title="This changed while you were reading"
 )
+MOVED_ON = declare("moved_on", status=409, title="This changed while you were reading")
 EXPIRED = declare("expired", status=409, title="The time to decide is over")
 NO_RIGHT = declare("not_permitted", status=403, title="You have no right to do this")
 OWN_REQUEST = declare(

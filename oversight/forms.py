@@ -10,7 +10,8 @@ LONGEST: Final = 4_000  # characters
 
 
 class AttendForm(forms.Form):
-    """What is to become of the run, and why."""
+    """What is to become of the run as it was `seen`, and why."""
 
     choice = forms.ChoiceField(choices=[(RELEASE, RELEASE), (ABANDON, ABANDON)])
+    seen = forms.IntegerField(min_value=0)
     reason = forms.CharField(required=False, max_length=LONGEST)

@@ -63,7 +63,7 @@ def _attend(request: DeskRequest, id: UUID, form: AttendForm) -> None:
         raise REASON_NEEDED("Choose what is to become of it, and say why.", "/reason")
     said = form.cleaned_data
     verb = release_run if said["choice"] == RELEASE else abandon_run
-    verb(request.person, run_id=id, reason=said["reason"])
+    verb(request.person, run_id=id, reason=said["reason"], seen=said["seen"])
 
 
 def _to_run(request: DeskRequest, id: UUID) -> HttpResponse:

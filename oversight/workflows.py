@@ -174,6 +174,7 @@ def _save(request: DeskRequest, kind: str, definition: dict[str, Any]) -> None:
         kind=kind,
         definition=definition,
         note=request.POST.get("note", "")[:2_000],
+        seen=request.POST.get("seen", ""),
     )
 
 

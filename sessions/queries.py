@@ -12,7 +12,16 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Exists, F, Func, IntegerField, OuterRef, Q, QuerySet
+from django.db.models import (
+    Exists,
+    F,
+    Func,
+    IntegerField,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+)
 from django.db.models.functions import Coalesce
 
 from kernel.clock import ClockTimestamp
@@ -229,6 +238,12 @@ def items_between(
 def transitions_of(run: Run) -> QuerySet[Transition]:
     """Everything that happened to the run's facts, stage and state."""
     return Transition.objects.filter(tenant_id=run.tenant_id, run_id=run.id)
+
+
+def last_seq(run: Run) -> int:
+    """The number of the run's last transition, counted from 1; 0 before the first."""
+    last = transitions_of(run).aggregate(last=Max("seq"))["last"]
+    return last or 0
 
 
 def current_workflow(tenant_id: UUID, kind: str) -> Workflow | None:

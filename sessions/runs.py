@@ -9,15 +9,13 @@ from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Max
-
 from audit.append import Actor
 from kernel.canonical import digest
 from kernel.clock import database_now
 from kernel.problems import declare
 from kernel.update import update_exactly_one
 from sessions.models import Run, Transition
-from sessions.queries import found, locked, transitions_of
+from sessions.queries import found, last_seq, locked
 from sessions.redaction import redacted, redacted_text
 from tenants.verbs import Verb
 
@@ -138,11 +136,10 @@ def add_transition(
     has now, and `changes` of facts. The log gets the row's digest, not its contents,
     so that contents can be erased and cannot be changed.
     """
-    last = transitions_of(run).aggregate(last=Max("seq"))["last"] or 0
     transition = Transition(
         tenant_id=run.tenant_id,
         run_id=run.id,
-        seq=last + 1,
+        seq=last_seq(run) + 1,
         version=run.version,
         to_state=run.state,
         to_stage=run.stage,

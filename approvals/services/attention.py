@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from approvals.access import may, visible_queues
 from approvals.models import Pause, Request
-from approvals.problems import NO_RIGHT, NOT_FOUND, REASON_NEEDED
+from approvals.problems import MOVED_ON, NO_RIGHT, NOT_FOUND, REASON_NEEDED
 from approvals.services.closing import ENDED, go_on
 from approvals.services.ending_runs import close_questions
 from approvals.services.granting import owe_when_ready
@@ -15,6 +15,7 @@ from checkpoints.effects import EFFECTS_OPEN
 from checkpoints.models import Effect
 from kernel.clock import database_now
 from sessions.models import Run
+from sessions.queries import last_seq
 from sessions.runs import lock_run, move_run, release_lease, require_state
 from tenants.access import ADMINISTRATORS
 from tenants.idempotency import Once
@@ -24,16 +25,23 @@ from tenants.verbs import Verb, perform
 
 
 def release_run(
-    person: Person, *, run_id: UUID, reason: str, once: Once | None = None
+    person: Person,
+    *,
+    run_id: UUID,
+    reason: str,
+    seen: int | None = None,
+    once: Once | None = None,
 ) -> Run:
     """Let the run go on from where it stopped; open questions wait as before.
 
-    Raises `not_found`, `not_permitted`, `reason_needed`, `wrong_state` for a run that
-    needs no attention, and `effects_open` until every action's outcome is recorded.
+    `seen` is the number of the last transition that the person was shown. Raises
+    `moved_on` if there is a later one, `not_found`, `not_permitted`, `reason_needed`,
+    `wrong_state` for a run that needs no attention, and `effects_open` until every
+    action's outcome is recorded.
     """
 
     def work(verb: Verb) -> Run:
-        run = _look(person, run_id, reason)
+        run = _look(person, run_id, reason, seen)
         if Effect.objects.filter(run=run).exclude(state__in=ENDED).exists():
             raise EFFECTS_OPEN("Record the outcome of its actions first.")
         _go_on(verb, run, person, reason)
@@ -43,15 +51,21 @@ def release_run(
 
 
 def abandon_run(
-    person: Person, *, run_id: UUID, reason: str, once: Once | None = None
+    person: Person,
+    *,
+    run_id: UUID,
+    reason: str,
+    seen: int | None = None,
+    once: Once | None = None,
 ) -> Run:
     """End the run as cancelled, and take its open questions back.
 
-    Raises `not_found`, `not_permitted`, `reason_needed`, `wrong_state`.
+    `seen` as for `release_run`. Raises `moved_on`, `not_found`, `not_permitted`,
+    `reason_needed`, `wrong_state`.
     """
 
     def work(verb: Verb) -> Run:
-        run = _look(person, run_id, reason)
+        run = _look(person, run_id, reason, seen)
         close_questions(verb, run)
         to = Run.State.CANCELLED
         move_run(verb, run, to, actor=person.actor, reason=reason)
@@ -60,7 +74,7 @@ def abandon_run(
     return perform(person.tenant_id, work, once=once)
 
 
-def _look(person: Person, run_id: UUID, reason: str) -> Run:
+def _look(person: Person, run_id: UUID, reason: str, seen: int | None) -> Run:
     """The locked run, if this person sees it and may say what is to become of it.
 
     Its questions on queues that they do not see go with it: these count too.
@@ -69,15 +83,17 @@ def _look(person: Person, run_id: UUID, reason: str) -> Run:
         raise REASON_NEEDED("Say what you found; the auditor reads it.", "/reason")
     member = Member.objects.get(id=person.member_id)
     asked = Request.objects.filter(run_id=run_id)
-    seen = _queues(asked) & set(visible_queues(member))
+    known = _queues(asked) & set(visible_queues(member))
     in_charge = member.role in ADMINISTRATORS
-    if not member.active or not (in_charge or seen):
+    if not member.active or not (in_charge or known):
         raise NOT_FOUND("No such run.")
     run = lock_run(run_id)  # nothing is asked of it any more until this has ended
-    touched = seen | _queues(asked.filter(state__in=LIVE))
+    touched = known | _queues(asked.filter(state__in=LIVE))
     if not in_charge and not all(may(member, "resolve", queue) for queue in touched):
         raise NO_RIGHT("You may not resolve on every queue where this run asks.")
     require_state(run, Run.State.NEEDS_ATTENTION)
+    if seen is not None and seen != last_seq(run):
+        raise MOVED_ON("Read why it stopped this time, and then say what is to become.")
     return run
 
 

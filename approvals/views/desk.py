@@ -76,10 +76,10 @@ def _read(
     if target == "case" and id is not None:
         index = read_index(viewer, selection.search)
         case = read_open_case(viewer, selection, index, id, attempt)
-        return CASE, {"case": case}
+        return CASE, {"case": case, "tried": attempt}
     page = read_desk(request.user, viewer, selection, id, attempt)
-    context = {"shell": page.shell, "queue": page.queue, "case": page.queue.case}
-    return PAGE, context
+    shown = {"shell": page.shell, "queue": page.queue, "case": page.queue.case}
+    return PAGE, {**shown, "tried": attempt}
 
 
 def to_case(request: DeskRequest, id: UUID) -> HttpResponse:

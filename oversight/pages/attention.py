@@ -8,6 +8,7 @@ from approvals.states import LIVE
 from checkpoints.models import Effect
 from oversight.presentation.run import AttentionView
 from sessions.models import Run
+from sessions.queries import last_seq
 
 
 def attention_view(
@@ -22,6 +23,7 @@ def attention_view(
         href=address("attend", viewer.slug, run.id)
         if _may(viewer, run, requests)
         else "",
+        seen=last_seq(run),
         open_questions=sum(one.due_at is not None for one in requests),
         unknown_effect=open_effect is not None,
         case_href=_case(viewer, requests, open_effect),

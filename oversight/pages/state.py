@@ -10,7 +10,7 @@ from approvals.pages.viewer import Viewer
 from approvals.presentation.arguments import exact_text
 from kernel.clock import database_now
 from oversight.pages.workflows import diagrams_of, place
-from oversight.presentation.workflow import StateFact, StateView
+from oversight.presentation.workflow import StatedValue, StateFact, StateView
 from oversight.queries import visible_run
 from sessions.history import FactThen, StateThen, differences, state_at_version
 from sessions.models import Run
@@ -93,13 +93,14 @@ def _facts(before: StateThen, after: StateThen, span: Span) -> list[StateFact]:
 def _fact(
     name: str, then: FactThen | None, now: FactThen | None, changed: bool
 ) -> StateFact:
-    standing = now or then
-    assert standing is not None
-    return StateFact(
-        name=name,
-        before=None if then is None else exact_text(then.value),
-        after=None if now is None else exact_text(now.value),
-        provenance=standing.provenance or "model",
-        reference=standing.reference,
-        changed=changed,
+    return StateFact(name=name, then=_stated(then), now=_stated(now), changed=changed)
+
+
+def _stated(fact: FactThen | None) -> StatedValue | None:
+    if fact is None:
+        return None
+    return StatedValue(
+        text=exact_text(fact.value),
+        provenance=fact.provenance or "model",
+        reference=fact.reference,
     )

@@ -30,6 +30,7 @@ from oversight.presentation.workflow import (
 from sessions.models import Run, Workflow, WorkflowDraft
 from sessions.queries import open_draft
 from sessions.runs import ENDED
+from sessions.services import draft_seen
 from sessions.shipped import KINDS, shipped
 
 MOST: Final = 200
@@ -161,6 +162,7 @@ def form_view(
         kind_given=bool(kind),
         definition=typed.get("definition", ""),
         note=typed.get("note", ""),
+        seen=draft_seen(open_draft(kind)),
         action=action,
         back_href=back,
         error=error,

@@ -109,12 +109,13 @@ class StoryStep:
 class AttentionView:
     """A run that waits for a person. `href` is empty for who may only look.
 
-    `reason` was recorded when it stopped; `case_href` leads to the question whose
+    `reason` was recorded when it stopped, and `seen` numbers that; `case_href` leads to the question whose
     action's outcome nobody knows, if there is one that the member sees.
     """
 
     reason: str
     href: str
+    seen: int
     open_questions: int
     unknown_effect: bool
     case_href: str = ""

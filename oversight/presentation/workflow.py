@@ -124,20 +124,28 @@ class WorkflowForm:
     kind_given: bool
     definition: str
     note: str
+    seen: str
     action: str
     back_href: str
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateFact:
-    """One fact at a version, and beside it at an earlier one; None: not stated."""
+class StatedValue:
+    """What a fact said, and from where."""
 
-    name: str
-    before: str | None
-    after: str | None
+    text: str
     provenance: str
     reference: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateFact:
+    """One fact at an earlier version (`then`) and a later one; None: not stated."""
+
+    name: str
+    then: StatedValue | None
+    now: StatedValue | None
     changed: bool
 
 

@@ -1,6 +1,7 @@
 """Every change to sessions and runs: one verb each, whichever door it came through."""
 
 from sessions.services.drafts import (
+    draft_seen,
     publish_draft,
     save_draft,
     validate_draft,
@@ -38,6 +39,7 @@ __all__ = [
     "clear_items",
     "complete_run",
     "define_workflow",
+    "draft_seen",
     "fail_run",
     "heartbeat",
     "open_session",

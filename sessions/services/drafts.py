@@ -31,11 +31,19 @@ State = WorkflowDraft.State
 
 
 def save_draft(
-    *, tenant_id: UUID, by: UUID, kind: str, definition: dict[str, Any], note: str = ""
+    *,
+    tenant_id: UUID,
+    by: UUID,
+    kind: str,
+    definition: dict[str, Any],
+    note: str = "",
+    seen: str | None = None,
 ) -> WorkflowDraft:
     """Write the kind's one open draft; whatever was validated before is so no more.
 
-    Raises `workflow_invalid` (422) for a kind that is no name, `secret_in_arguments`
+    `seen` is the digest (hex) of the draft that this one was made from, empty if there
+    was none; over another one nothing is written. Raises `workflow_draft_changed`
+    (409), `workflow_invalid` (422) for a kind that is no name, `secret_in_arguments`
     (422) with the place of a credential, and what `permitted` raises.
     """
     if not re.fullmatch(KIND, kind):
@@ -44,6 +52,7 @@ def save_draft(
     def work(verb: Verb) -> WorkflowDraft:
         actor = permitted(tenant_id, by)
         refuse_secret(definition, "/definition")
+        _require_seen(open_draft(kind), seen)
         fields = {
             "definition": definition,
             "note": redacted_text(note, tenant_id),
@@ -127,9 +136,18 @@ def _write(tenant_id: UUID, kind: str, fields: dict[str, Any]) -> WorkflowDraft:
 def _open(kind: str, seen: str | None) -> WorkflowDraft:
     rows = locked(WorkflowDraft).filter(kind=kind)
     draft = found(rows.filter(state__in=[State.DRAFT, State.VALIDATED]))
-    if seen is not None and seen != definition_digest(draft.definition).hex():
-        raise DRAFT_CHANGED("Read what the draft says now, and then decide.")
+    _require_seen(draft, seen)
     return draft
+
+
+def draft_seen(draft: WorkflowDraft | None) -> str:
+    """What tells one draft from another: its digest (hex), empty where there is none."""
+    return definition_digest(draft.definition).hex() if draft else ""
+
+
+def _require_seen(draft: WorkflowDraft | None, seen: str | None) -> None:
+    if seen is not None and seen != draft_seen(draft):
+        raise DRAFT_CHANGED("Read what the draft says now, and then decide.")
 
 
 def _check_publishable(draft: WorkflowDraft, by: UUID) -> None:

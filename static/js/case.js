@@ -44,9 +44,10 @@
     const end = document.querySelector("[data-exact-end]"), button = document.querySelector("[data-gate]");
     if (!end || !button) return;
     const word = button.querySelector("span"), seen = document.querySelector("[data-seen-words]");
-    const label = word.textContent;
+    const label = word.textContent, sheet = button.getAttribute("popovertarget");
     const close = (closed) => {
-      button.disabled = closed;
+      button.setAttribute("aria-disabled", closed);
+      closed ? button.removeAttribute("popovertarget") : button.setAttribute("popovertarget", sheet);
       word.textContent = closed ? "Read all of it first" : label;
       seen.hidden = closed;
     };
@@ -56,6 +57,9 @@
       watch.disconnect();
     });
     watch.observe(end);
+    button.addEventListener("click", () => {
+      if (button.getAttribute("aria-disabled") === "true") end.scrollIntoView({ block: "end" });
+    });
   };
 
   const land = () => document.querySelector("[data-outcome]")?.focus({ preventScroll: false });

@@ -10,6 +10,7 @@ from approvals.services.refusing import need_attention
 from audit.models import Entry
 from kernel.scope import tenant_transaction
 from sessions.models import Run
+from sessions.queries import last_seq
 from sessions.runs import lock_run
 from tenants.models import Role
 from tenants.verbs import perform
@@ -42,9 +43,16 @@ def attend(
     choice: str,
     reason: str = "I have looked.",
     by: Somebody | None = None,
+    seen: int | None = None,
 ) -> Any:
     said = {"choice": choice, "reason": reason}
+    said["seen"] = str(last_seen(stage, request) if seen is None else seen)
     return reader(stage, by).post(f"runs/{request.run_id}/attend", said)
+
+
+def last_seen(stage: Stage, request: Request) -> int:
+    with tenant_transaction(stage.tenant_id):
+        return last_seq(Run.objects.get(id=request.run_id))
 
 
 def page(stage: Stage, request: Request, by: Somebody | None = None) -> Any:
@@ -175,3 +183,23 @@ def test_it_takes_the_right_on_every_queue_where_the_run_still_asks(
     )
     assert page(stage, seen).context["run"].attention.href
     assert attend(stage, seen, choice).status_code == 303
+
+
+@pytest.mark.parametrize("choice", ["release", "abandon"])
+def test_nobody_speaks_of_another_stop_than_the_one_they_read(
+    stage: Stage, stopped: Request, choice: str
+) -> None:
+    """It went on meanwhile, and stopped again for a reason that the page did not say."""
+    read = page(stage, stopped).context["run"].attention.seen
+    assert attend(stage, stopped, "release", seen=read).status_code == 303
+    again = "It is another matter now."
+    perform(
+        stage.tenant_id,
+        lambda verb: need_attention(verb, lock_run(stopped.run_id), again),
+    )
+    late = attend(stage, stopped, choice, "The first one is settled.", seen=read)
+    assert late.status_code == 409
+    assert "moved_on" in (html := late.content.decode())
+    assert again in html
+    assert "The first one is settled." in html
+    assert state(stage, stopped) == Run.State.NEEDS_ATTENTION

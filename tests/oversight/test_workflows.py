@@ -8,6 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from sessions.contract import Claim
+from sessions.models import Provenance
 from sessions.services.runs import record_transition
 from sessions.shipped import shipped
 from tenants.models import Role
@@ -35,7 +36,8 @@ def alice(stage: Stage) -> Reader:
 
 def keep(alice: Reader, definition: Any, **more: str) -> Any:
     text = definition if isinstance(definition, str) else json.dumps(definition)
-    return alice.post("workflows/bill/edit", {"definition": text, **more})
+    said = {"definition": text, "seen": digest(alice), **more}
+    return alice.post("workflows/bill/edit", said)
 
 
 def digest(reader: Reader) -> str:
@@ -167,10 +169,24 @@ def test_nobody_acts_on_a_draft_that_they_did_not_see(
     assert act(dora, name).status_code == 302
 
 
+def test_nobody_writes_over_a_draft_that_they_did_not_see(alice: Reader) -> None:
+    assert keep(alice, DEFINITION).status_code == 302
+    theirs = DEFINITION | {"title": "Pay many bills"}
+    late = keep(alice, theirs, seen="")  # as from a page that was open before the draft
+    assert late.status_code == 409
+    assert "Pay many bills" in late.context["form"].definition
+    assert "reading" in late.context["form"].error
+    assert keep(alice, theirs, seen=late.context["form"].seen).status_code == 302
+
+
 def test_a_kind_that_there_is_not_is_not_found(alice: Reader) -> None:
     assert alice.get("workflows/none").status_code == 404
     assert alice.get("workflows/none/export").status_code == 404
     assert act(alice, "publish").status_code == 404
+
+
+SOURCES = (Provenance.MODEL, Provenance.TOOL)
+PROOF = {"reference": "crm", "evidence_digest": f"sha256:{'0' * 64}"}
 
 
 def test_a_runs_facts_are_compared_at_two_versions(stage: Stage) -> None:
@@ -182,7 +198,7 @@ def test_a_runs_facts_are_compared_at_two_versions(stage: Stage) -> None:
             fence=run.fence,
             expected_version=run.version + version,
             facts={
-                "guess": Claim(value=value, provenance="model"),  # type: ignore[arg-type]
+                "guess": Claim(value=value, provenance=SOURCES[version], **PROOF),
                 f"also_{version}": Claim(value=1, provenance="model"),  # type: ignore[arg-type]
             },
             reason="Guessed.",
@@ -191,10 +207,14 @@ def test_a_runs_facts_are_compared_at_two_versions(stage: Stage) -> None:
     last = run.version + 2
     shown = bob.get(f"runs/{run.id}/state").context["state"]
     assert (shown.before, shown.after) == (last - 1, last)
-    pairs = {one.name: (one.before, one.after, one.changed) for one in shown.facts}
-    assert pairs["guess"] == ("one", "two", True)
-    assert pairs["also_0"][2] is False
-    assert pairs["also_1"][0] is None
+    pairs = {one.name: one for one in shown.facts}
+    guess = pairs["guess"]
+    assert guess.then
+    assert guess.now
+    assert (guess.then.text, guess.now.text, guess.changed) == ("one", "two", True)
+    assert (guess.then.provenance, guess.now.provenance) == ("model", "tool")
+    assert pairs["also_0"].changed is False
+    assert pairs["also_1"].then is None
     only = bob.get(f"runs/{run.id}/state?only=changed&fact=gue").context["state"]
     assert [one.name for one in only.facts] == ["guess"]
     early = bob.get(f"runs/{run.id}/state?before=x&after=999999").context["state"]

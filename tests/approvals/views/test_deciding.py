@@ -314,6 +314,7 @@ def test_a_person_records_what_nothing_else_can_prove(stage: Stage) -> None:
     progress = bob.case(request.id).progress
     assert (progress.state, bool(progress.resolve_href)) == ("needs_attention", True)
     said = {"outcome": "confirmed", "evidence": "Seen in the bank.", "external_id": "B"}
+    said["effect"] = progress.effect_id
     assert bob.post(f"requests/{request.id}/resolve", said).status_code == 303
     done = bob.case(request.id).progress
     assert (done.state, done.external_id) == ("confirmed", "B")
@@ -324,9 +325,24 @@ def test_a_person_records_what_nothing_else_can_prove(stage: Stage) -> None:
 
 def test_an_outcome_needs_evidence(stage: Stage) -> None:
     request, bob = stuck(stage), reader(stage)
+    effect = {"effect": bob.case(request.id).progress.effect_id}
     for said in ({"outcome": "confirmed"}, {"evidence": "x"}, {"outcome": "maybe"}):
-        response = bob.post(f"requests/{request.id}/resolve", said)
+        response = bob.post(f"requests/{request.id}/resolve", effect | said)
         assert response.status_code == 422
+    assert bob.case(request.id).progress.state == "needs_attention"
+
+
+def test_an_outcome_is_of_the_action_that_was_read_about(stage: Stage) -> None:
+    request, bob = stuck(stage), reader(stage)
+    said = {"outcome": "confirmed", "evidence": "Seen it.", "external_id": "B-1"}
+    for other in ({}, {"effect": str(request.id)}):
+        response = bob.post(f"requests/{request.id}/resolve", said | other)
+        assert response.status_code == 409
+        assert response.context["case"].notice.code == "moved_on"
+        html = response.content.decode()
+        assert 'value="confirmed" required checked' in html
+        assert ">Seen it.</textarea>" in html
+        assert 'value="B-1"' in html
     assert bob.case(request.id).progress.state == "needs_attention"
 
 
