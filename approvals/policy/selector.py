@@ -1,7 +1,8 @@
 """Selectors: bounded CEL expressions over one action.
 
 The evaluator has no cost limit of its own, so expressions are bounded when they are
-saved: short, and never a comprehension within a comprehension.
+saved (short, one comprehension, none that builds a list) and what a comprehension
+walks is bounded when they are evaluated.
 """
 
 import re
@@ -14,8 +15,63 @@ from kernel.problems import declare
 
 MOST_CHARACTERS: Final = 500
 MOST_ELEMENTS: Final = 1000
-COMPREHENSION: Final = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(")
-LITERAL: Final = re.compile(r"""r?("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""")
+MOST_STEPS: Final = 20_000_000  # elements walked, times the size of all there is
+COMPREHENSION: Final = re.compile(
+    r"\.\s*(all|exists|exists_one|existsOne|map|filter)\s*\("
+)
+BOUND: Final = re.compile(COMPREHENSION.pattern + r"\s*(\w+)\s*,")
+# A raw literal has no escapes: it ends where its quote does.
+LITERAL: Final = re.compile(
+    r"""\b(?:[rR][bB]?|[bB][rR])(?:"[^"\n]*"|'[^'\n]*')"""
+    r"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
+)
+UNREADABLE: Final = re.compile(r"//|`")
+PLACE: Final = re.compile(r"<input>:(\d+):(\d+): (?:Syntax error: )?(.*)")
+VARIABLES: Final = (
+    "tool",
+    "arguments",
+    "target",
+    "risk",
+    "environment",
+    "agent",
+    "session",
+    "facts",
+)
+TYPES: Final = frozenset(
+    ["bool", "bytes", "double", "int", "list", "map", "string", "type", "uint"]
+)
+FUNCTIONS: Final = frozenset(
+    [
+        "bool",
+        "bytes",
+        "contains",
+        "double",
+        "duration",
+        "dyn",
+        "endsWith",
+        "has",
+        "int",
+        "matches",
+        "max",
+        "min",
+        "size",
+        "startsWith",
+        "string",
+        "timestamp",
+        "type",
+        "uint",
+        "getDate",
+        "getDayOfMonth",
+        "getDayOfWeek",
+        "getDayOfYear",
+        "getFullYear",
+        "getHours",
+        "getMilliseconds",
+        "getMinutes",
+        "getMonth",
+        "getSeconds",
+    ]
+)
 
 INVALID_SELECTOR = declare(
     "policy.selector_invalid", status=422, title="The selector cannot be used"
@@ -27,30 +83,84 @@ class SelectorError(Exception):
 
 
 def check_selector(expression: str, pointer: str = "/selector") -> None:
-    """Refuse what cannot be evaluated safely. Raises `policy.selector_invalid`."""
-    if len(expression) > MOST_CHARACTERS:
-        raise INVALID_SELECTOR(
-            f"At most {MOST_CHARACTERS} characters; this has {len(expression)}.",
-            pointer,
-        )
-    if has_nested_comprehension(expression):
-        raise INVALID_SELECTOR("A comprehension may not contain another.", pointer)
+    """Refuse what cannot be evaluated safely, or never could be.
+
+    Raises `policy.selector_invalid`, with line and column where there is a place.
+    """
+    flaw = _unbounded(expression)
+    if flaw:
+        raise INVALID_SELECTOR(flaw, pointer)
     try:
-        _compile(expression)
+        program = _compile(expression)
     except ValueError as error:
-        raise INVALID_SELECTOR(str(error).splitlines()[0], pointer) from error
+        raise INVALID_SELECTOR(_told(str(error)), pointer) from error
+    flaw = _unknown(expression, program)
+    if flaw:
+        raise INVALID_SELECTOR(flaw, pointer)
+
+
+def _unbounded(expression: str) -> str:
+    """Why it may take too long, or hide what it does from the other checks."""
+    if len(expression) > MOST_CHARACTERS:
+        return f"At most {MOST_CHARACTERS} characters; this has {len(expression)}."
+    bare = _bare(expression)
+    if UNREADABLE.search(bare) or any(three in expression for three in ('"""', "'''")):
+        return "Comments, back-ticks and triple quotes are not taken."
+    if has_nested_comprehension(expression):
+        return "A comprehension may not contain another."
+    if "map" in COMPREHENSION.findall(bare):
+        return "`map` builds a list, which a selector has no use for."
+    return ""
+
+
+def _unknown(expression: str, program: "cel.Program") -> str:
+    """What it names that there is not: it would err for every action."""
+    bound = {name for _, name in BOUND.findall(_bare(expression))}
+    for name in sorted(set(program.variables()) - {*VARIABLES, *TYPES, *bound}):
+        said = ", ".join(VARIABLES)
+        return f"There is no `{name}`. It may name {said}.{_at(expression, name)}"
+    for name in sorted(set(program.functions()) - FUNCTIONS):
+        if name[0] not in "_@!-":
+            return f"There is no function `{name}`.{_at(expression, name)}"
+    return ""
+
+
+def _at(expression: str, name: str) -> str:
+    found = re.search(rf"(?<![\w.]){re.escape(name)}\b", _blanked(expression))
+    if found is None:
+        return ""
+    before = expression[: found.start()].split("\n")
+    return f" Line {len(before)}, column {len(before[-1]) + 1}."
+
+
+def _told(error: str) -> str:
+    """The evaluator's first complaint, and where."""
+    found = PLACE.search(error)
+    if found is None:
+        return "It is not an expression that can be read."
+    line, column, words = found.groups()
+    words = words.split(" expecting ")[0].strip().replace("'<EOF>'", "the end")
+    return f"{words[:1].upper()}{words[1:]}. Line {line}, column {column}."
 
 
 def has_nested_comprehension(expression: str) -> bool:
     """Whether a comprehension's brackets hold another, or its result is walked."""
-    bare = LITERAL.sub('""', expression)
-    return len(COMPREHENSION.findall(bare)) > 1
+    return len(COMPREHENSION.findall(_bare(expression))) > 1
+
+
+def _bare(expression: str) -> str:
+    return LITERAL.sub('""', expression)
+
+
+def _blanked(expression: str) -> str:
+    """Every character in its place, and literals without their words."""
+    return LITERAL.sub(lambda one: " " * len(one[0]), expression)
 
 
 def selects(expression: str, variables: dict[str, Any]) -> bool:
     """Whether the expression holds. Raises `SelectorError` if it cannot tell."""
-    if _largest(variables) > MOST_ELEMENTS and COMPREHENSION.search(expression):
-        raise SelectorError(f"a list is longer than {MOST_ELEMENTS}")
+    if COMPREHENSION.search(expression):
+        _refuse_long_walk(variables)
     try:
         answer = _compile(expression).execute(variables)
     except Exception as error:  # whatever the evaluator raises: it could not tell
@@ -65,12 +175,23 @@ def _compile(expression: str) -> "cel.Program":
     return cel.compile(expression)
 
 
-def _largest(value: Any) -> int:
-    """The length of the longest list or object anywhere in the value."""
-    largest, waiting = 0, [value]
+def _refuse_long_walk(variables: dict[str, Any]) -> None:
+    """A comprehension takes each element, and may look at everything for each."""
+    largest, weight = _measured(variables)
+    if largest > MOST_ELEMENTS:
+        raise SelectorError(f"a list is longer than {MOST_ELEMENTS}")
+    if largest * weight > MOST_STEPS:
+        raise SelectorError("too large to be walked")
+
+
+def _measured(value: Any) -> tuple[int, int]:
+    """The length of the longest list or object anywhere, and the size of it all."""
+    largest, weight, waiting = 0, 0, [value]
     while waiting:
         one = waiting.pop()
+        weight += len(one) if isinstance(one, str) else 8
         if isinstance(one, dict | list):
             largest = max(largest, len(one))
             waiting.extend(one.values() if isinstance(one, dict) else one)
-    return largest
+            weight += sum(map(len, one)) if isinstance(one, dict) else 0
+    return largest, weight

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from approvals.policy import (
@@ -15,7 +15,7 @@ from approvals.policy import (
     satisfied,
 )
 from approvals.policy.evaluate import Statement
-from approvals.policy.obligation import Verdict
+from approvals.policy.obligation import DAY, HOUR, Verdict
 from approvals.policy.satisfy import missing
 from approvals.policy.selector import check_selector, has_nested_comprehension
 from kernel.canonical import canonical_bytes
@@ -169,6 +169,18 @@ def test_one_person_is_not_two() -> None:
         "arguments.l.all(a, arguments.m.exists(b, b == a))",
         "arguments.l.map(a, a).filter(b, b > 1)",
         "tool ==",
+        # What hides a comprehension from whoever counts them:
+        "arguments.l.all// x\n(a, arguments.m.all(b, true))",
+        r"r'\' == tool || arguments.l.all(a, arguments.m.all(b, true)) || tool == 'x'",
+        "'''a'b''' == tool || arguments.l.all(a, true)",
+        "arguments.l.`all`(a, true)",
+        "arguments.l.existsOne(a, arguments.m.exists(b, b == a))",
+        # What builds more than there was:
+        "arguments.l.map(a, arguments.l) == []",
+        # What errs for every action:
+        "amount > 3",
+        "arguments.amount.parse() > 3",
+        "(" * 245 + "tool" + ")" * 245,
     ],
 )
 def test_unsafe_selectors_are_refused_when_saved(expression: str) -> None:
@@ -176,6 +188,168 @@ def test_unsafe_selectors_are_refused_when_saved(expression: str) -> None:
         check_selector(expression)
     assert refused.value.code == "policy.selector_invalid"
     assert refused.value.pointer == "/selector"
+
+
+@pytest.mark.parametrize(
+    ("expression", "place"),
+    [
+        ("tool ==", "Line 1, column 8."),
+        ("tool == 'a' &&\n  risk === 'low'", "Line 2, column 10."),
+        ("tool == 'amount' && amount > 3", "Line 1, column 21."),
+        ("risk == 'low' &&\nnow() == 1", "Line 2, column 1."),
+    ],
+)
+def test_a_flaw_is_told_with_its_line_and_column(expression: str, place: str) -> None:
+    with pytest.raises(Problem) as refused:
+        check_selector(expression)
+    assert refused.value.detail.endswith(place)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "type(arguments.amount) == string && tool in ['a', 'b']",
+        "arguments.lines.exists(line, double(line.each) > 10.0)",
+        "size(arguments.lines.filter(one, one.open)) > 3",
+        "has(facts.checked) && !facts.checked && target.startsWith('https://')",
+        r"arguments.payee.matches(r'^[A-Z]\d+$') && session.subject != ''",
+    ],
+)
+def test_what_can_be_used_is_taken(expression: str) -> None:
+    check_selector(expression)
+
+
+tokens = st.sampled_from(
+    [
+        *(
+            "tool",
+            "arguments",
+            "facts",
+            "nothing",
+            "a",
+            ".l",
+            "['k']",
+            "(",
+            ")",
+            "[",
+            "]",
+        ),
+        *(".all(a, ", ".exists(b, ", ".map(c, ", ".filter(d, ", ".exists_one(e, "),
+        *("&&", "||", "==", "!", "-", "+", "?", ":", "in", "'", '"', "r'", "//", "\n"),
+        *("1", "2.0", "true", "'text'", "size(", "has(", "matches(", "{", "}", ","),
+    ]
+)
+HOSTILE = ActionSubject(
+    tool="pay",
+    arguments={
+        "l": [{"k": "b" * 200} for _ in range(1000)],
+        "k": {str(n): n for n in range(1000)},
+    },
+    target="x" * 10_000,
+    risk="high",
+    environment="test",
+    agent="robot",
+    subject="s",
+    facts={"l": [[n] * 10 for n in range(1000)]},
+)
+
+
+@settings(deadline=2_000)
+@given(st.lists(tokens, max_size=30).map("".join) | st.text(max_size=600))
+def test_any_text_is_refused_or_answers_in_time(expression: str) -> None:
+    """Whatever is saved ends, for the largest of arguments, and never by a crash."""
+    flaw = flaw_of(expression)
+    if flaw is not None:
+        assert (flaw.code, flaw.pointer) == ("policy.selector_invalid", "/selector")
+        return
+    for verdict in Verdict:
+        said = statement(1, selector=expression, verdict=verdict)
+        assert evaluate([said], HOSTILE).verdict in Verdict
+
+
+@settings(deadline=2_000)
+@pytest.mark.parametrize("walk", ["all", "exists", "exists_one", "filter"])
+@given(
+    st.sampled_from(
+        [
+            "arguments.l == arguments.l",
+            "arguments.k[a.k] > 0",
+            "target.matches('(x|y)*z')",
+        ]
+    )
+)
+def test_a_walk_over_large_arguments_is_refused_and_fails_closed(
+    walk: str, body: str
+) -> None:
+    expression = f"arguments.l.{walk}(a, {body})" + (" == []" * (walk == "filter"))
+    check_selector(expression)
+    for verdict, matches in (
+        ("allow", False),
+        ("require_review", True),
+        ("deny", True),
+    ):
+        said = statement(1, selector=expression, verdict=verdict)
+        assert bool(evaluate([said], HOSTILE).policies) is matches
+
+
+@given(statements)
+def test_the_shortest_times_and_the_strictest_demands_hold(
+    policies: list[Statement],
+) -> None:
+    owed = evaluate(policies, ACTION)
+    matching = {policy for policy, _, _ in owed.policies}
+    said = [one.definition for one in policies if one.policy in matching]
+    for name, default in (("decide_within", DAY), ("use_within", HOUR)):
+        assert getattr(owed, name) == min(
+            (d.get(name, default) for d in said), default=default
+        )
+    assert owed.wait == max((d.get("wait", 0) for d in said), default=0)
+    demands = ["none", "on_reject", "always"]
+    asked = [demands.index(d.get("reason", "on_reject")) for d in said]
+    assert owed.reason == demands[max(asked, default=1)]
+
+
+@given(statements.map(lambda all_of: [never(one) for one in all_of]))
+def test_no_match_never_allows(policies: list[Statement]) -> None:
+    owed = evaluate(policies, ACTION)
+    assert owed.policies == ()
+    assert owed.verdict is Verdict.REQUIRE_REVIEW
+    assert owed.approvals_needed == 1
+
+
+@given(statements, st.sampled_from(["arguments.missing > 1", "tool + 1 == 2", "tool"]))
+def test_an_allow_that_errs_changes_nothing(
+    policies: list[Statement], selector: str
+) -> None:
+    erring = statement(99, verdict="allow", selector=selector)
+    assert evaluate([*policies, erring], ACTION) == evaluate(policies, ACTION)
+
+
+@given(statements, st.sampled_from(["arguments.missing > 1", "tool + 1 == 2", "tool"]))
+def test_a_review_that_errs_is_as_if_it_matched(
+    policies: list[Statement], selector: str
+) -> None:
+    """So nothing is let through by what else there is."""
+    for verdict in ("require_review", "deny"):
+        erring = statement(99, verdict=verdict, selector=selector)
+        matching = statement(99, verdict=verdict, selector="true")
+        owed = evaluate([*policies, erring], ACTION)
+        assert owed == evaluate([*policies, matching], ACTION)
+        assert owed.verdict is not Verdict.ALLOW
+
+
+def flaw_of(expression: str) -> Problem | None:
+    try:
+        check_selector(expression)
+    except Problem as refused:
+        return refused
+    return None
+
+
+def never(policy: Statement) -> Statement:
+    """The same, about another action."""
+    said = {**policy.definition, "selector": "tool == 'another'"}
+    return Statement(policy.policy, policy.revision, policy.digest, said)
 
 
 def test_text_that_looks_like_a_comprehension_is_text() -> None:
