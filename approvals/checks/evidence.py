@@ -140,7 +140,7 @@ def _is_as_signed(row: PolicyRevision, entries: list[Signed]) -> bool:
         if one.subject == policy and one.data["revision"] == number
     ]
     published = [
-        one.member
+        _author(one)
         for one in of_row
         if one.kind == PUBLISHED and one.data["digest"] == digest
     ]
@@ -148,6 +148,14 @@ def _is_as_signed(row: PolicyRevision, entries: list[Signed]) -> bool:
     return row.author_id in published and (
         row.cosigned_by_id is None or row.cosigned_by_id in cosigned
     )
+
+
+def _author(published: Signed) -> UUID | None:
+    """Who wrote it; where the entry does not say, whoever published it did."""
+    if "author" not in published.data:
+        return published.member
+    said = published.data["author"]
+    return UUID(said) if said else None
 
 
 def _refuse(code: str, reason: str) -> Refused:

@@ -1,7 +1,7 @@
 from approvals.models.aap import AAPRequest
 from approvals.models.context import Context, Summary
 from approvals.models.decision import Decision, Grant
-from approvals.models.policy import Policy, PolicyRevision
+from approvals.models.policy import Policy, PolicyDraft, PolicyRevision
 from approvals.models.queue import Queue, QueueGroupPermission, QueueUserPermission
 from approvals.models.request import Pause, Request, Revision
 from approvals.models.resume import ResumeJob, VerificationReport
@@ -19,6 +19,7 @@ __all__ = [
     "Grant",
     "Pause",
     "Policy",
+    "PolicyDraft",
     "PolicyRevision",
     "Queue",
     "QueueGroupPermission",

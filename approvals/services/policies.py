@@ -1,5 +1,6 @@
 """Publishing policies: immutable revisions, one of them in force."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
@@ -10,10 +11,12 @@ from approvals.access import eligible_people
 from approvals.models import Policy, PolicyRevision, Queue
 from approvals.policy import Rule
 from approvals.policy.selector import check_selector
+from audit.append import Actor
 from kernel.canonical import definition_digest
 from kernel.json_schema import check_value
 from kernel.problems import NOT_FOUND, declare
 from tenants.checks import Acting, permitted
+from tenants.models import Tenant
 from tenants.services.change import change
 from tenants.verbs import Verb
 
@@ -23,6 +26,10 @@ POLICY_INVALID: Final = declare(
 OWN_SIGNATURE: Final = declare(
     "policy.own_signature", status=403, title="Its author cannot also cosign it"
 )
+OWN_DRAFT: Final = declare(
+    "policy.own_draft", status=403, title="Another admin than its author publishes it"
+)
+NAME: Final = r"[-a-zA-Z0-9_]{1,100}"
 
 _SECONDS: Final = {"type": "integer", "minimum": 1, "maximum": 366 * 24 * 60 * 60}
 _IDS: Final = {"type": "array", "items": {"type": "string", "format": "uuid"}}
@@ -68,30 +75,45 @@ def publish_policy(
 ) -> PolicyRevision:
     """Put a new revision in force, at once and for approvals not yet used.
 
-    Raises `policy.invalid` or `policy.selector_invalid` (422), with the place.
+    One step, and so one person's: where the tenant asks for a second admin, only a
+    draft is the way, whoever it is. Raises `policy.invalid` or
+    `policy.selector_invalid` (422) with the place, and `policy.own_draft` (403).
     """
-    check_value(SCHEMA, dict(definition), kind=POLICY_INVALID)
-    check_selector(definition.get("selector", "true"))
+    check_policy(name, definition)
 
     def work(verb: Verb) -> PolicyRevision:
         actor = permitted(tenant_id, by)
-        author = by if isinstance(by, UUID) else None
-        _check_satisfiable(definition, _queue_of(definition))
-        revision = _add(tenant_id, name, dict(definition), author)
-        verb.record(
-            "policy.published",
-            actor=actor,
-            subject=("policy", revision.policy_id),
-            data={"revision": revision.number, "digest": revision.digest.hex()},
-        )
-        return revision
+        _refuse_alone(tenant_id)
+        check_satisfiable(definition)
+        return add_revision(verb, actor, name, dict(definition), author_of(by))
 
     return change(tenant_id, work)
 
 
-def _add(
-    tenant_id: UUID, name: str, definition: dict[str, Any], author: UUID | None
+def check_policy(name: str, definition: Mapping[str, Any]) -> None:
+    """Whether it can be a policy at all, whoever there is. Raises as `publish_policy`."""
+    if not re.fullmatch(NAME, name):
+        raise POLICY_INVALID(
+            "A name is one word, of letters, digits, - and _.", "/name"
+        )
+    check_value(SCHEMA, dict(definition), kind=POLICY_INVALID)
+    check_selector(definition.get("selector", "true"))
+
+
+def author_of(by: Acting) -> UUID | None:
+    """The member who answers for it; nobody, where it is the installation's operator."""
+    return by if isinstance(by, UUID) else None
+
+
+def add_revision(
+    verb: Verb,
+    actor: Actor,
+    name: str,
+    definition: dict[str, Any],
+    author: UUID | None,
 ) -> PolicyRevision:
+    """The next revision of a policy, in force, inside a verb with its gate closed."""
+    tenant_id = verb.tenant_id
     policy, _ = Policy.objects.get_or_create(tenant_id=tenant_id, name=name)
     of_policy = PolicyRevision.objects.filter(policy=policy)
     number = (of_policy.aggregate(last=Max("number"))["last"] or 0) + 1
@@ -104,7 +126,27 @@ def _add(
         author_id=author,
     )
     Policy.objects.filter(id=policy.id).update(current=number)
+    verb.record(
+        "policy.published",
+        actor=actor,
+        subject=("policy", policy.id),
+        data={
+            "revision": number,
+            "digest": revision.digest.hex(),
+            "author": str(author) if author else None,
+        },
+    )
     return revision
+
+
+def asks_for_second_admin(tenant_id: UUID) -> bool:
+    """Whether a policy comes into force, or out of it, by two people only."""
+    return Tenant.objects.filter(id=tenant_id, second_admin=True).exists()
+
+
+def _refuse_alone(tenant_id: UUID) -> None:
+    if asks_for_second_admin(tenant_id):
+        raise OWN_DRAFT("Write a draft, and let another admin publish it.")
 
 
 def cosign_policy(*, tenant_id: UUID, by: UUID, name: str) -> PolicyRevision:
@@ -116,33 +158,38 @@ def cosign_policy(*, tenant_id: UUID, by: UUID, name: str) -> PolicyRevision:
 
     def work(verb: Verb) -> PolicyRevision:
         actor = permitted(tenant_id, by)
-        revision = _in_force(tenant_id, name)
+        revision = in_force(name)
         if revision.author_id == by:
             raise OWN_SIGNATURE()
-        PolicyRevision.objects.filter(id=revision.id).update(cosigned_by_id=by)
-        verb.record(
-            "policy.cosigned",
-            actor=actor,
-            subject=("policy", revision.policy_id),
-            data={"revision": revision.number},
-        )
+        cosign(verb, actor, revision, by)
         return revision
 
     return change(tenant_id, work)
 
 
-def _in_force(tenant_id: UUID, name: str) -> PolicyRevision:
-    rows = PolicyRevision.objects.filter(
-        tenant_id=tenant_id, policy__name=name, number=F("policy__current")
+def cosign(verb: Verb, actor: Actor, revision: PolicyRevision, by: UUID) -> None:
+    """Let a second person stand for a revision, inside a verb with its gate closed."""
+    PolicyRevision.objects.filter(id=revision.id).update(cosigned_by_id=by)
+    verb.record(
+        "policy.cosigned",
+        actor=actor,
+        subject=("policy", revision.policy_id),
+        data={"revision": revision.number},
     )
+
+
+def in_force(name: str) -> PolicyRevision:
+    """The revision of that policy which counts now. Raises `not_found`."""
+    rows = PolicyRevision.objects.filter(policy__name=name, number=F("policy__current"))
     revision = rows.first()
     if revision is None:
         raise NOT_FOUND("No policy of this name is in force.")
     return revision
 
 
-def _check_satisfiable(definition: Mapping[str, Any], queue: Queue | None) -> None:
-    """Refuse a rule that nobody, or too few, could ever satisfy."""
+def check_satisfiable(definition: Mapping[str, Any]) -> None:
+    """Refuse a rule that nobody, or too few, could ever satisfy. Inside the scope."""
+    queue = _queue_of(definition)
     for place, rule in enumerate(map(Rule.from_json, definition.get("rules", []))):
         people = eligible_people(rule.eligible, queue) if queue else None
         if people is not None and len(people) < rule.approvals:
@@ -164,12 +211,21 @@ def _queue_of(definition: Mapping[str, Any]) -> Queue | None:
 
 
 def retire_policy(*, tenant_id: UUID, by: Acting, name: str) -> None:
-    """Take a policy out of force. What it asked for stays pinned where it was asked."""
+    """Take a policy out of force. What it asked for stays pinned where it was asked.
+
+    Raises `policy.own_draft` (403) as `publish_policy` does.
+    """
 
     def work(verb: Verb) -> None:
         actor = permitted(tenant_id, by)
-        policy = _in_force(tenant_id, name).policy
-        Policy.objects.filter(id=policy.id).update(current=None)
-        verb.record("policy.retired", actor=actor, subject=("policy", policy.id))
+        _refuse_alone(tenant_id)
+        retire(verb, actor, name)
 
     change(tenant_id, work)
+
+
+def retire(verb: Verb, actor: Actor, name: str) -> None:
+    """The same inside a verb with its gate closed. Raises `not_found`."""
+    policy = in_force(name).policy
+    Policy.objects.filter(id=policy.id).update(current=None)
+    verb.record("policy.retired", actor=actor, subject=("policy", policy.id))

@@ -21,6 +21,8 @@ class Tenant(models.Model):
     solo = models.BooleanField(default=False)
     # Whether agents may read who decided.
     names_deciders = models.BooleanField(default=True)
+    # Whether another admin than its author publishes a policy.
+    second_admin = models.BooleanField(default=False)
     # Since when actions wait, because the database was set back to an earlier state.
     recovering_since = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=ClockTimestamp(), editable=False)

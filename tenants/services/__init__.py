@@ -21,6 +21,7 @@ from tenants.services.signing_in import record_sign_in
 from tenants.services.tenancy import (
     FirstRun,
     Founded,
+    ask_for_second_admin,
     create_tenant,
     first_run,
     is_setup_code,
@@ -36,6 +37,7 @@ __all__ = [
     "add_member",
     "add_to_group",
     "add_user",
+    "ask_for_second_admin",
     "change_role",
     "create_agent",
     "create_group",

@@ -12,7 +12,7 @@ from kernel.ids import new_id
 from kernel.locks import lock_installation
 from kernel.problems import NOT_FOUND, declare
 from kernel.update import update_exactly_one
-from tenants.access import OWNERS, any_tenant
+from tenants.access import ADMINISTRATORS, OWNERS, any_tenant
 from tenants.checks import Acting, permitted
 from tenants.models import Agent, Group, Member, Role, Tenant, User
 from tenants.scopes import SCOPES
@@ -27,6 +27,9 @@ from tenants.verbs import Verb
 REVIEWERS: Final = "Reviewers"
 NOT_FIRST: Final = declare(
     "not_first", status=409, title="This installation has been set up already"
+)
+NO_SECOND_ADMIN: Final = declare(
+    "no_second_admin", status=409, title="There is no second admin"
 )
 WRONG_CODE: Final = declare(
     "wrong_setup_code", status=403, title="That is not the installation's setup code"
@@ -128,6 +131,31 @@ def stop_tenant(*, tenant_id: UUID, by: Acting) -> None:
 def start_tenant(*, tenant_id: UUID, by: Acting) -> None:
     """Let a stopped tenant work again."""
     _switch(tenant_id, by, was=Tenant.State.STOPPED, becomes=Tenant.State.ACTIVE)
+
+
+def ask_for_second_admin(*, tenant_id: UUID, by: Acting, asked: bool) -> None:
+    """Let no policy come into force by its author alone; or, from the console, again.
+
+    An owner may ask for it, and nobody among the members may end it: one person could
+    end it, publish, and ask anew. Raises `no_second_admin` (409) where nobody could
+    publish any more, and what `permitted` raises.
+    """
+
+    def work(verb: Verb) -> None:
+        actor = permitted(tenant_id, by, roles=OWNERS if asked else frozenset())
+        if asked and _administrators(tenant_id) < 2:
+            raise NO_SECOND_ADMIN("Make somebody else an admin first.")
+        rows = Tenant.objects.filter(id=tenant_id, second_admin=not asked)
+        if rows.update(second_admin=asked):
+            kind = f"tenant.second_admin_{'asked' if asked else 'ended'}"
+            verb.record(kind, actor=actor, subject=("tenant", tenant_id))
+
+    change(tenant_id, work)
+
+
+def _administrators(tenant_id: UUID) -> int:
+    rows = Member.objects.filter(tenant_id=tenant_id, role__in=ADMINISTRATORS)
+    return rows.filter(active=True, user__is_active=True).count()
 
 
 def _found(

@@ -17,6 +17,7 @@ KEPT_TABLES: Final = {
     "agent_sessions_workflow": CONFIGURED,
     "agent_sessions_workflowdraft": CONFIGURED,
     "approvals_policy": CONFIGURED,
+    "approvals_policydraft": CONFIGURED,
     "approvals_policyrevision": CONFIGURED,
     "approvals_queue": CONFIGURED,
     "approvals_webhook": CONFIGURED,
