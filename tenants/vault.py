@@ -4,7 +4,7 @@ from typing import Final
 from uuid import UUID
 
 from kernel.problems import declare
-from kernel.sealing import Unreadable, derived_key, new_key, seal, unseal
+from kernel.sealing import derived_key, new_key, seal, unseal
 from kernel.update import update_exactly_one
 from tenants.master_keys import ID_BYTES, master_keys
 from tenants.models import DataKey
@@ -12,13 +12,18 @@ from tenants.models import DataKey
 DATA_ERASED: Final = declare(
     "data_erased", status=410, title="This was erased; nobody can read it any more"
 )
+DATA_KEY_ELSEWHERE: Final = declare(
+    "data_key_elsewhere",
+    status=503,
+    title="The key that opens this is not on this machine",
+)
 
 
 def tenant_key(tenant_id: UUID) -> bytes:
     """The tenant's data key, 32 bytes; made if there is none. Inside its scope.
 
-    Raises `data_erased` (410) once it was destroyed, `Unreadable` if no key of this
-    installation opens it.
+    Raises `data_erased` (410) once it was destroyed, `data_key_elsewhere` (503) if its
+    master key is not in the file, `Unreadable` if that does not open it.
     """
     wrapped = _wrapped(tenant_id)
     return opened(tenant_id, _made(tenant_id) if wrapped is None else wrapped)
@@ -30,7 +35,8 @@ def opened(tenant_id: UUID, wrapped: bytes) -> bytes:
         raise DATA_ERASED()
     master = master_keys().get(wrapped[:ID_BYTES])
     if master is None:
-        raise Unreadable(f"The master key {wrapped[:ID_BYTES].hex()} is not here.")
+        detail = f"The master key {wrapped[:ID_BYTES].hex()} is not here."
+        raise DATA_KEY_ELSEWHERE(detail)
     return unseal(master, wrapped[ID_BYTES:], bound=_place(tenant_id))
 
 

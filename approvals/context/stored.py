@@ -10,6 +10,7 @@ from kernel.sealing import Unreadable, seal, unseal
 from sessions.models import Item, Session
 from sessions.queries import items_between
 from sessions.vault import ITEM_UNREADABLE, session_key
+from tenants.vault import DATA_KEY_ELSEWHERE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,10 @@ class StandingSummary:
 
 
 def standing_summary(session: Session, branch: int) -> StandingSummary | None:
-    """The newest stored one, compared with the items that it was made of."""
+    """The newest stored one, compared with the items that it was made of.
+
+    Raises `data_key_elsewhere` (503).
+    """
     rows = Summary.objects.filter(tenant_id=session.tenant_id, session_id=session.id)
     rows = rows.filter(branch=branch)
     summary = rows.order_by("-created_at", "-id").first()
@@ -35,7 +39,9 @@ def standing_summary(session: Session, branch: int) -> StandingSummary | None:
     try:
         items = items_between(session, summary.first, summary.last, branch=branch)
         text = opened(summary)
-    except Problem:  # erased, or not as it was kept
+    except Problem as problem:  # erased, or not as it was kept
+        if problem.code == DATA_KEY_ELSEWHERE.code:
+            raise
         return StandingSummary(summary=summary, text="", stands=False)
     stands = inputs_digest(items) == bytes(summary.inputs)
     return StandingSummary(summary=summary, text=text, stands=stands)

@@ -3,8 +3,10 @@
 import hashlib
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from django.conf import LazySettings
 
 from checkpoints.checkpoint import seal
 from checkpoints.models import Checkpoint, Effect, RestoreReport
@@ -121,6 +123,23 @@ def test_an_older_checkpoint_is_read_as_todays_and_stays_as_it_is(
     ]
     assert [schema["steps"][1]["after"], schema["steps"][0]["before"]] == digests
     assert schema["steps"][0]["after"] == schema["steps"][1]["before"]
+
+
+def test_without_the_master_key_nothing_is_called_corrupted(
+    who: Principal, run: Run, settings: LazySettings, tmp_path: Path
+) -> None:
+    """Another key file is a mistake of the moment: the run is not to suffer from it."""
+    save(who, run, at(None, b"precious"))
+    former = settings.DATA_KEYS
+    settings.DATA_KEYS = tmp_path / "data.keys"
+    for read in (restore_checkpoint, read_checkpoint):
+        with refused("data_key_elsewhere", status=503):
+            read(who=who, run_id=run.id)
+    assert now_of(run).state == "running"
+    assert reports(run) == []
+
+    settings.DATA_KEYS = former
+    assert restore_checkpoint(who=who, run_id=run.id).report["digest_ok"]
 
 
 def test_todays_agent_goes_on_from_it_in_todays_schema(

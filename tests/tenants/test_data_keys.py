@@ -90,7 +90,7 @@ def test_the_database_alone_opens_nothing(tenant_id: UUID, path: Path) -> None:
     key = key_of(tenant_id)
     assert key not in wrapped_of(tenant_id)
     path.unlink()
-    with pytest.raises(Unreadable, match="is not here"):
+    with refused("data_key_elsewhere", status=503):
         key_of(tenant_id)
 
 
@@ -119,6 +119,18 @@ def test_a_rotation_keeps_the_key_and_stops_needing_the_former_one(
     assert len(master_keys()) == 1
     assert key_of(tenant_id) == key
     assert kinds_of(tenant_id, tenant_id)[-1] == "tenant.data_key_rewrapped"
+
+
+def test_a_key_that_cannot_be_wrapped_anew_keeps_the_former_ones(
+    tenant_id: UUID, path: Path
+) -> None:
+    key_of(tenant_id)
+    path.unlink()
+    create_master_key(path)
+    add_master_key(path)
+    with pytest.raises(CommandError, match="is not here"):
+        call_command("rotate_data_keys", forget=True)
+    assert len(master_keys()) == 2
 
 
 def test_a_destroyed_key_is_gone_and_is_not_made_again(house: House) -> None:

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from audit.management.progress import shown_progress
 from audit.queries import tenants_with_chain
+from kernel.problems import Problem
 from kernel.sealing import Unreadable
 from tenants.master_keys import add_master_key, keep_first_key, master_keys
 from tenants.services.data_keys import rewrap_data_key
@@ -51,7 +52,7 @@ class Command(BaseCommand):
             for done, tenant_id in enumerate(tenants, start=1):
                 try:
                     count += rewrap_data_key(tenant_id)
-                except Unreadable as error:  # then nothing must be forgotten
+                except (Unreadable, Problem) as error:  # then nothing must be forgotten
                     raise CommandError(f"Tenant {tenant_id}: {error}") from error
                 progress(done, len(tenants))
         return count
