@@ -10,8 +10,10 @@ import os
 import stat
 from collections.abc import Mapping
 from functools import lru_cache
+from glob import escape
 from hashlib import sha256
 from pathlib import Path
+from tempfile import mkstemp
 from types import MappingProxyType
 from typing import Final
 
@@ -65,19 +67,22 @@ def add_master_key(path: Path) -> None:
 
 
 def keep_first_key(path: Path) -> None:
-    """Forget all keys but the one that wraps. What only they open is lost."""
+    """Forget all keys but the one that wraps. What only they open is lost.
+
+    Drafts that a crash left behind hold them too, and go.
+    """
     os.replace(_draft(path, [next(iter(master_keys().values()))]), path)
+    for draft in path.parent.glob(f".{escape(path.name)}.*"):
+        draft.unlink(missing_ok=True)
 
 
 def _draft(path: Path, keys: list[bytes]) -> Path:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    lines = b"".join(base64.b64encode(key) + b"\n" for key in keys)
-    with open(
-        os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
-    ) as file:
-        file.write(lines)
-        os.fsync(file.fileno())
-    return draft
+    """A new file beside it, mode 0600, with these keys."""
+    number, draft = mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with open(number, "wb") as file:
+        file.write(b"".join(base64.b64encode(key) + b"\n" for key in keys))
+        os.fsync(number)
+    return Path(draft)
 
 
 @lru_cache(maxsize=4)

@@ -8,7 +8,10 @@ from tenants.verbs import Gate, Verb, perform
 
 
 def rewrap_data_key(tenant_id: UUID) -> bool:
-    """Wrap the key under the first master key; False if it was already, or is gone."""
+    """Wrap the key under the first master key; False if it was already, or is gone.
+
+    It waits for verbs that may just be making the key, under a former one.
+    """
 
     def work(verb: Verb) -> bool:
         changed = rewrap(tenant_id)
@@ -16,7 +19,7 @@ def rewrap_data_key(tenant_id: UUID) -> bool:
             _record(verb, "tenant.data_key_rewrapped")
         return changed
 
-    return perform(tenant_id, work, gate=Gate.NONE)
+    return perform(tenant_id, work, gate=Gate.EXCLUSIVE)
 
 
 def destroy_data_key(tenant_id: UUID) -> None:

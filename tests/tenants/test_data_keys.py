@@ -1,5 +1,7 @@
 """A tenant's data key: wrapped outside the database, rotated, destroyed."""
 
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
 from io import StringIO
 from pathlib import Path
 from uuid import UUID
@@ -8,17 +10,27 @@ import pytest
 from django.conf import LazySettings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from audit.verify import verify_tenant
 from config.boot import unsafe_settings
 from kernel.scope import tenant_transaction
 from kernel.sealing import Unreadable
-from tenants.master_keys import add_master_key, create_master_key, master_keys
+from tenants.management.commands import rotate_data_keys
+from tenants.master_keys import (
+    add_master_key,
+    create_master_key,
+    keep_first_key,
+    master_keys,
+)
 from tenants.models import DataKey
 from tenants.services.data_keys import destroy_data_key, rewrap_data_key
 from tenants.vault import tenant_key
+from tenants.verbs import Verb, perform
 from tests.chain import kinds_of
+from tests.checkpoints.test_tools import gate_is_waited_for
 from tests.concurrency import together
+from tests.examples.waiting import wait_until
 from tests.factories import House, fresh_house
 from tests.refusals import refused
 
@@ -119,6 +131,59 @@ def test_a_rotation_keeps_the_key_and_stops_needing_the_former_one(
     assert len(master_keys()) == 1
     assert key_of(tenant_id) == key
     assert kinds_of(tenant_id, tenant_id)[-1] == "tenant.data_key_rewrapped"
+
+
+def test_wrapping_anew_waits_for_verbs_that_may_be_making_the_key(
+    tenant_id: UUID, path: Path
+) -> None:
+    """Else a key that is not committed yet stays under what is to be forgotten."""
+    create_master_key(path)
+
+    def rewrapped() -> bool:
+        try:
+            return rewrap_data_key(tenant_id)
+        finally:
+            connection.close()
+
+    def work(verb: Verb) -> Future[bool]:
+        tenant_key(tenant_id)
+        add_master_key(path)
+        waiting = pool.submit(rewrapped)
+        wait_until(lambda: gate_is_waited_for() or waiting.done())
+        return waiting
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        assert perform(tenant_id, work).result(timeout=10)
+
+
+def test_forgetting_wraps_once_more_what_was_made_meanwhile(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tenant that is founded during the first pass is not in that pass's list."""
+    create_master_key(path)
+    houses = [fresh_house().tenant.id for _ in range(2)]
+    lists = iter([houses[:1], houses])
+    for tenant_id in houses:
+        key_of(tenant_id)
+    monkeypatch.setattr(rotate_data_keys, "tenants_with_chain", lambda: next(lists))
+    out = StringIO()
+    call_command("rotate_data_keys", new=True, forget=True, stdout=out)
+    assert out.getvalue().startswith("2 keys wrapped anew")
+    assert len(master_keys()) == 1
+    assert len({key_of(tenant_id) for tenant_id in houses}) == 2
+
+
+def test_forgetting_removes_drafts_that_a_crash_left_behind(path: Path) -> None:
+    """They hold the keys that are to be forgotten."""
+    create_master_key(path)
+    drafts = [path.with_name(f".{path.name}.{name}") for name in (os.getpid(), "x1")]
+    other = path.with_name(".other.keys.1")
+    for file in (*drafts, other):
+        file.write_bytes(path.read_bytes())
+    add_master_key(path)
+    keep_first_key(path)
+    assert sorted(path.parent.iterdir()) == [other, path]
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_key_that_cannot_be_wrapped_anew_keeps_the_former_ones(

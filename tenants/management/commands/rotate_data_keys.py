@@ -40,6 +40,7 @@ class Command(BaseCommand):
             add_master_key(path)
         count = self._rewrap_all()
         if forget:
+            count += self._rewrap_all()  # of tenants that were founded meanwhile
             keep_first_key(path)
         (first, *others) = master_keys()
         self.stdout.write(f"{count} keys wrapped anew under {first.hex()}.")
