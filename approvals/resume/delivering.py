@@ -29,6 +29,7 @@ from kernel.clock import ClockTimestamp, database_now
 from kernel.ids import new_id
 from kernel.problems import Problem
 from kernel.sealing import Unreadable
+from sessions.queries import locked
 from tenants.verbs import Gate, Verb, perform
 
 State = WebhookDelivery.State
@@ -229,6 +230,8 @@ def _settle(claimed: Claimed, message: Message, result: Result) -> bool:
 
 
 def _record(verb: Verb, claimed: Claimed, message: Message, result: Result) -> bool:
+    if locked(WebhookDelivery).filter(id=message.delivery_id).first() is None:
+        return True  # It was erased while it was sent, and the attempt with it.
     WebhookAttempt.objects.create(
         tenant_id=verb.tenant_id,
         delivery_id=message.delivery_id,

@@ -1,5 +1,6 @@
 """Purging what was erased: whole, whatever is in it, and beside whatever else happens."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
@@ -9,19 +10,31 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection
 
-from approvals.models import Request, Revision
+from approvals.models import (
+    Request,
+    Revision,
+    VerificationReport,
+    WebhookAttempt,
+    WebhookDelivery,
+)
 from approvals.resume.purging import Purged, purge_tenant
 from approvals.services.erasure import erase_session
+from approvals.services.redeem import redeem
+from approvals.services.webhooks import create_webhook
+from checkpoints.models import Effect
 from kernel.scope import tenant_transaction
-from sessions.models import Hold, Session
+from sessions.models import Hold, Run, Session
 from sessions.services.retention import place_hold, set_retention
+from sessions.services.runs import start_run
+from sessions.services.sessions import open_session
 from tenants.models import IdempotencyRecord
 from tests.api import Api
 from tests.approvals.stage import Stage, fresh_stage
 from tests.approvals.superuser import superuser
 from tests.chain import kinds_of
 from tests.checkpoints.tampering import tamper
-from tests.flows.test_erasure import BY, age, count, ended_session
+from tests.factories import unique
+from tests.flows.test_erasure import BY, age, count, ended_session, gone
 from tests.refusals import refused
 from tests.tenants.test_isolation import gate_shared
 
@@ -113,3 +126,75 @@ def test_a_tenant_that_is_busy_does_not_keep_the_others(stage: Stage) -> None:
         for one in (stage, other):
             total.add(purge_tenant(one.tenant_id))
     assert (total.rows, total.deferred) == (1, {stage.tenant_id})
+
+
+def test_a_word_that_an_agent_wrote_does_not_pass_for_erased(stage: Stage) -> None:
+    word, who = f"pii{unique()}", stage.house.robot.principal
+    session = open_session(who=who, subject="[erased]")
+    run, _ = start_run(who=who, session_id=session.id)
+    stage.ask(run, arguments={"payee": word, "amount": "1.00"})
+    gone(stage, session.id, word)
+
+
+def test_a_title_that_says_erased_does_not_pass_for_it() -> None:
+    stage, word = fresh_stage(title="{payee}"), f"pii{unique()}"
+    arguments = {"payee": "[erased]", "amount": "1.00"}
+    request = stage.ask(arguments=arguments, explanation=word)
+    assert request.title == "[erased]"
+    gone(stage, request.session_id, word)
+
+
+def test_a_report_without_checks_has_a_reason_all_the_same(stage: Stage) -> None:
+    word, request = f"pii{unique()}", stage.ask()
+    stage.answer(request)
+    with tenant_transaction(stage.tenant_id):
+        fence = Run.objects.get(id=request.run_id).fence
+    redeem(stage.house.robot.principal, request_id=request.id, fence=fence)
+    with tenant_transaction(stage.tenant_id):
+        report = VerificationReport.objects.get(request=request)
+        effect = Effect.objects.get(request=request.id)
+    said = f"checks = '[]', reason = '{word}'"
+    tamper("approvals_verificationreport", said, report.id)
+    tamper("checkpoints_effect", "state = 'failed'", effect.id)
+    gone(stage, request.session_id, word)
+
+
+def test_an_envelope_of_another_shape_is_not_purged_for_ever(stage: Stage) -> None:
+    word, asked = f"pii{unique()}", [stage.ask() for _ in range(2)]
+    for request, spoilt in zip(
+        asked, (f'["{word}"]', f'{{"a": "{word}"}}'), strict=True
+    ):
+        with tenant_transaction(stage.tenant_id):
+            revision = Revision.objects.get(request=request)
+        as_bytes = f"envelope = convert_to('{spoilt}', 'UTF8'), reason = '{word}'"
+        tamper("approvals_revision", as_bytes, revision.id)
+        erased(stage, request)
+    assert purge_tenant(stage.tenant_id).deferred == set()
+    with tenant_transaction(stage.tenant_id):
+        assert not Revision.objects.exclude(reason="").exists()
+        assert not Session.objects.filter(due_at__isnull=False).exists()
+
+
+def test_messages_about_it_go_and_those_about_others_stay(stage: Stage) -> None:
+    create_webhook(
+        tenant_id=stage.tenant_id,
+        by=stage.house.alice.id,
+        url="https://hooks.example.test",
+        event_types=["approval.requested", "run.cancelled"],
+        with_arguments=True,
+    )
+    word, other = f"pii{unique()}", stage.run()
+    request = stage.ask(arguments={"payee": word, "amount": "1.00"})
+    # Its body has the erased session's id in it, and is about another one.
+    stage.ask(other, arguments={"payee": str(request.session_id), "amount": "1.00"})
+    with tenant_transaction(stage.tenant_id):
+        mine = WebhookDelivery.objects.get(body__contains=word)
+        WebhookAttempt.objects.create(
+            tenant_id=stage.tenant_id, delivery=mine, status=500, milliseconds=1
+        )
+    gone(stage, request.session_id, word)
+    assert count(stage, WebhookAttempt) == 0
+    with tenant_transaction(stage.tenant_id):
+        (left,) = WebhookDelivery.objects.all()
+        assert json.loads(left.body)["data"]["session"] == str(other.session_id)
+    assert kinds_of(stage.tenant_id, request.session_id).count("session.purged") == 1

@@ -1,10 +1,13 @@
 """Delivering: at least once, signed, and no longer than anybody listens."""
 
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from standardwebhooks import WebhookVerificationError
 
 from approvals.models import WebhookDelivery
@@ -24,6 +27,7 @@ from tests.approvals.stage import Stage
 from tests.approvals.webhooks.listening import Listening
 from tests.approvals.webhooks.receiver import Receiver
 from tests.chain import kinds_of
+from tests.checkpoints.tampering import superuser_says
 from tests.examples.waiting import wait_until
 
 State = WebhookDelivery.State
@@ -85,6 +89,35 @@ def test_a_receiver_that_is_down_gets_everything_later(listening: Listening) -> 
         str(one.event) for one in listening.deliveries()
     }
     assert listening.now().failures == 0
+
+
+def test_a_message_that_is_erased_while_it_is_sent_holds_nothing_up(
+    stage: Stage, receiver: Receiver
+) -> None:
+    listening = Listening.to(stage, receiver, "approval.requested")
+    first, second = stage.ask(), stage.ask()
+    receiver.answering.clear()
+    with ThreadPoolExecutor(1) as pool:
+        turn = pool.submit(in_thread, listening.turn)
+        wait_until(lambda: receiver.received or turn.done())
+        sent = receiver.received[0].told["data"]
+        assert sent["session"] == str(first.session_id)
+        superuser_says(
+            "delete from approvals_webhookdelivery"
+            f" where event = '{receiver.received[0].id}'"
+        )
+        receiver.answering.set()
+        assert turn.result(timeout=30) == 2
+    assert receiver.received[-1].told["data"]["session"] == str(second.session_id)
+    assert states(listening) == [State.DELIVERED]
+    assert len(listening.attempts()) == 1
+
+
+def in_thread(act: Callable[[], int]) -> int:
+    try:
+        return act()
+    finally:
+        connection.close()
 
 
 def test_after_the_last_attempt_a_message_is_dead_and_may_be_replayed(
