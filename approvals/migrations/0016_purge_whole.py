@@ -86,6 +86,6 @@ RESET ROLE;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("approvals", "0014_purge_all")]
+    dependencies = [("approvals", "0015_policy_drafts")]
 
     operations = [migrations.RunSQL(PURGE)]
