@@ -12,7 +12,7 @@ from django.db import connections
 from approvals.publishing import DELIVER_TASK, RESUME_TASK
 from approvals.resume.anchoring import anchor_or_stop
 from approvals.resume.delivering import deliver
-from approvals.resume.purging import purge_all
+from approvals.resume.purging import purge_all, sweep_all
 from approvals.resume.sweep import sweep
 from approvals.resume.work import work
 
@@ -98,3 +98,11 @@ def anchor_heads() -> None:
 def purge() -> None:
     """Remove some of what is erased, and erase what was kept long enough."""
     purge_all()
+
+
+@shared_task(  # type: ignore[untyped-decorator]
+    name="approvals.sweep_files", ignore_result=True
+)
+def sweep_files() -> None:
+    """Remove files of artifacts that only a crash can have left."""
+    sweep_all()

@@ -1,5 +1,6 @@
 """Settings from the environment, one typed reader for each shape."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,28 @@ def items(name: str, default: str = "") -> list[str]:
 def path(name: str, default: Path) -> Path:
     """Return an absolute path."""
     return Path(text(name) or default).expanduser().absolute()
+
+
+def storage(name: str, folder: Path) -> dict[str, Any]:
+    """Return Django's settings for a storage, given as JSON; or a private folder.
+
+    Raises:
+        ImproperlyConfigured: it is no JSON object that names a BACKEND.
+    """
+    value = text(name)
+    if not value:
+        private = {"file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
+        return {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {"location": str(folder), "base_url": None, **private},
+        }
+    try:
+        given = json.loads(value)
+    except ValueError:
+        given = None
+    if not isinstance(given, dict) or not isinstance(given.get("BACKEND"), str):
+        raise ImproperlyConfigured(f"{name} must be JSON with a BACKEND, as STORAGES")
+    return given
 
 
 def data_dir() -> Path:

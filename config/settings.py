@@ -175,6 +175,7 @@ CELERY_BEAT_SCHEDULE = {
         "approvals.sweep": 2,
         "approvals.anchor": 60,
         "approvals.purge": 300,
+        "approvals.sweep_files": 24 * 60 * 60,
     }.items()
 }
 
@@ -277,6 +278,11 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
+    # Sealed before they come here, and served by no address of their own.
+    "artifacts": env.storage(
+        "KEYTURN_ARTIFACTS_STORAGE",
+        env.path("KEYTURN_ARTIFACTS_DIR", DATA_DIR / "artifacts"),
+    ),
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if EMBEDDED
@@ -330,6 +336,10 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 # -- Outbound -------------------------------------------------------------------------
 
 BODY_LIMIT = env.number("KEYTURN_BODY_LIMIT", 1024 * 1024)
+# Bytes of one artifact (`config.bodies` lets no more than 13 MiB in), and how long it
+# is kept unless its sender says.
+ARTIFACT_LIMIT = env.number("KEYTURN_ARTIFACT_LIMIT", 8 * 1024 * 1024)
+ARTIFACT_DAYS = env.number("KEYTURN_ARTIFACT_DAYS", 30)
 ALLOW_PRIVATE = env.items("KEYTURN_ALLOW_PRIVATE")
 # Makes summaries of what agents said; trusted with nothing (approvals.context.summary).
 SUMMARISER = env.text("KEYTURN_SUMMARISER", "approvals.context.summary.extract")

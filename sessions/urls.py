@@ -1,12 +1,37 @@
 """Addresses of sessions and runs."""
 
-from django.urls import path
+from django.urls import path, register_converter
 
-from sessions.api import history, items, runs, sessions, transitions, workflows
+from sessions.api import (
+    artifacts,
+    history,
+    items,
+    runs,
+    sessions,
+    transitions,
+    workflows,
+)
 
 SESSIONS = "api/v1/sessions"
 RUNS = "api/v1/runs"
 WORKFLOWS = "api/v1/workflows"
+
+ARTIFACT = f"{SESSIONS}/<uuid:id>/artifacts/<sha256:digest>"
+
+
+class DigestConverter:
+    """A SHA-256 as we write it: anything else in its place is simply not there."""
+
+    regex = "[0-9a-f]{64}"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(DigestConverter, "sha256")
 
 urlpatterns = [
     path(SESSIONS, sessions.SessionsView.as_view()),
@@ -16,6 +41,10 @@ urlpatterns = [
     path(f"{SESSIONS}/<uuid:id>/items/clear", items.ClearView.as_view()),
     path(f"{SESSIONS}/<uuid:id>/items/replace", items.ReplaceView.as_view()),
     path(f"{SESSIONS}/<uuid:id>/branches", items.BranchesView.as_view()),
+    path(f"{SESSIONS}/<uuid:id>/artifacts", artifacts.ArtifactsView.as_view()),
+    path(ARTIFACT, artifacts.ArtifactView.as_view()),
+    path(f"{ARTIFACT}/content", artifacts.ContentView.as_view()),
+    path(f"{ARTIFACT}/remove", artifacts.RemoveView.as_view()),
     path(f"{SESSIONS}/<uuid:id>/runs", runs.SessionRunsView.as_view()),
     path(RUNS, runs.RunsView.as_view()),
     path(f"{RUNS}/<uuid:id>", runs.RunView.as_view()),

@@ -23,7 +23,13 @@ from approvals.services.erasure import (
 from audit.queries import tenants_with_chain
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
-from sessions.models import Item, Session
+from sessions.models import Artifact, Item, Session
+from sessions.services.artifacts import (
+    drop_artifacts,
+    drop_files,
+    expire_artifacts,
+    sweep_files,
+)
 
 MOST_STEPS: Final = 20
 """Transactions of one pass over a tenant, where nobody waits for its end."""
@@ -55,7 +61,7 @@ class Purged:
         """What is spoilt must not keep the rest: it is told of, and tried again."""
         try:
             yield
-        except (Problem, DatabaseError) as error:
+        except (Problem, DatabaseError, OSError) as error:
             self.deferred.add(session_id or tenant_id)
             log.warning(
                 "purge_deferred",
@@ -70,6 +76,15 @@ def purge_all(*, steps: int = MOST_STEPS) -> Purged:
     total = Purged()
     for tenant_id in tenants_with_chain():
         total.add(purge_tenant(tenant_id, steps=steps))
+    return total
+
+
+def sweep_all() -> Purged:
+    """Remove files of all tenants that only a crash can have left."""
+    total = Purged()
+    for tenant_id in tenants_with_chain():
+        with total.deferring(tenant_id):
+            total.rows += sweep_files(tenant_id)
     return total
 
 
@@ -89,6 +104,8 @@ def purge_tenant(
     with purged.deferring(tenant_id):
         _erase_outdated(tenant_id, purged, is_all=steps is None)
         _remove(tenant_id, purged, steps, step, progress)
+        if steps is None:
+            sweep_files(tenant_id)
     return purged
 
 
@@ -110,7 +127,7 @@ def _remove(
     progress: Callable[[int, int], None],
 ) -> None:
     left = float("inf") if steps is None else steps
-    total = _items_to_go(tenant_id)
+    total = _rows_to_go(tenant_id)
     for count in _steps(tenant_id, step, purged):
         purged.rows += count
         left -= 1
@@ -120,15 +137,26 @@ def _remove(
 
 
 def _steps(tenant_id: UUID, step: int, purged: Purged) -> Iterable[int]:
+    with purged.deferring(tenant_id):
+        yield from _artifacts(tenant_id)
     for session_id in _due(tenant_id):
         with purged.deferring(tenant_id, session_id):
+            drop_files(tenant_id, session_id)  # while `due_at` still leads here
             while count := purge_step(tenant_id, session_id, most=step):
                 yield count
     while count := purge_leftovers(tenant_id, most=step):
         yield count
 
 
-def _code_of(error: Problem | DatabaseError) -> str:
+def _artifacts(tenant_id: UUID) -> Iterable[int]:
+    """Those that expired or were taken away; what expires is gone once it is dropped."""
+    while expire_artifacts(tenant_id):
+        yield 0
+    while count := drop_artifacts(tenant_id):
+        yield count
+
+
+def _code_of(error: Problem | DatabaseError | OSError) -> str:
     """Never the message: the database quotes in it what it could not read."""
     if isinstance(error, Problem):
         return error.code
@@ -141,7 +169,8 @@ def _due(tenant_id: UUID) -> list[UUID]:
         return list(due.order_by("due_at").values_list("id", flat=True))
 
 
-def _items_to_go(tenant_id: UUID) -> int:
+def _rows_to_go(tenant_id: UUID) -> int:
     with tenant_transaction(tenant_id):
-        items = Item.objects.filter(tenant_id=tenant_id, session__due_at__isnull=False)
-        return items.count()
+        erased = {"tenant_id": tenant_id, "session__due_at__isnull": False}
+        artifacts = Artifact.objects.filter(**erased).count()
+        return Item.objects.filter(**erased).count() + artifacts

@@ -17,9 +17,10 @@ from approvals.services.ending_runs import close_questions
 from approvals.services.granting import SYSTEM
 from audit.append import Actor
 from kernel.clock import ClockTimestamp
-from kernel.problems import NOT_FOUND, declare
+from kernel.problems import NOT_FOUND
 from kernel.scope import tenant_transaction
 from sessions.contract import Contract
+from sessions.holds import LEGAL_HOLD, is_held
 from sessions.models import Hold, Retention, Run, Session, Workflow
 from sessions.queries import locked
 from sessions.runs import ENDED, lock_run, move_run
@@ -27,9 +28,6 @@ from tenants.checks import Acting, permitted
 from tenants.vault import DATA_ERASED
 from tenants.verbs import Gate, Verb, perform
 
-LEGAL_HOLD: Final = declare(
-    "legal_hold", status=409, title="A legal hold keeps this from being erased"
-)
 STEP: Final = 2_000
 """Rows of one transaction."""
 LEFTOVERS: Final = "7 days"
@@ -122,12 +120,6 @@ def purge_leftovers(tenant_id: UUID, *, most: int = STEP) -> int:
         return int(count)
 
     return perform(tenant_id, work, gate=Gate.NONE)
-
-
-def is_held(tenant_id: UUID, session_id: UUID) -> bool:
-    """Whether a legal hold on the session or the tenant is in force."""
-    holds = Hold.objects.filter(tenant_id=tenant_id, lifted_at=None)
-    return holds.filter(Q(session=session_id) | Q(session=None)).exists()
 
 
 def _end_runs(verb: Verb, session: Session, actor: Actor) -> None:

@@ -1,5 +1,10 @@
 """Every change to sessions and runs: one verb each, whichever door it came through."""
 
+from sessions.services.artifacts import (
+    Upload,
+    put_artifact,
+    remove_artifact,
+)
 from sessions.services.drafts import (
     draft_seen,
     publish_draft,
@@ -30,6 +35,7 @@ from sessions.services.workflows import define_workflow
 
 __all__ = [
     "Place",
+    "Upload",
     "append_items",
     "begin_run",
     "begin_session",
@@ -45,7 +51,9 @@ __all__ = [
     "open_session",
     "pop_item",
     "publish_draft",
+    "put_artifact",
     "record_transition",
+    "remove_artifact",
     "replace_items",
     "save_draft",
     "start_run",

@@ -60,6 +60,7 @@ OF_BODIES: Final = (
     TOO_LARGE,
     MEDIA_TYPE,
 )
+OF_FILES: Final = (LENGTH_REQUIRED, TOO_LARGE, MEDIA_TYPE)
 OF_POSTS: Final = ("idempotency_in_flight", "idempotency_mismatch")
 RETRY: Final = {
     "Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}
@@ -138,7 +139,8 @@ def _that_come_along(
     else:
         yield from ("not_authenticated", *_codes(OF_MEMBERS))
     if "requestBody" in operation:
-        yield from _codes(OF_BODIES)
+        is_json = "application/json" in operation["requestBody"]["content"]
+        yield from _codes(OF_BODIES if is_json else OF_FILES)
     if method == "post":
         yield from (*OF_POSTS, KEY_MALFORMED.code)
     if "{" in path:

@@ -45,6 +45,9 @@ class Door:
     optional_body: bool = False
     shared: bool = False  # every agent of the tenant finds the same behind it
     repeatable: bool = False  # done once however often, and no answer is kept
+    kind: str = "application/json"  # of the body
+    file: bytes = b""  # the body, where it is no JSON
+    gives_file: bool = False  # of whatever type was put there
 
     @property
     def name(self) -> str:
@@ -66,7 +69,7 @@ class Door:
         client: Client | None = None,
         *,
         raw: bytes | None = None,
-        kind: str = "application/json",
+        kind: str | None = None,
         address: str | None = None,
         headers: dict[str, str] | None = None,
     ) -> Any:
@@ -78,13 +81,19 @@ class Door:
             return client.get(place, headers=sent)
         body = self.sample(world) if raw is None else raw
         return client.generic(
-            self.method.upper(), place, body, content_type=kind, headers=sent
+            self.method.upper(),
+            place,
+            body,
+            content_type=self.kind if kind is None else kind,
+            headers=sent,
         )
 
     def sample(self, world: World) -> bytes:
         """The accepted body as it is sent."""
         from tests.api.attacks import text
 
+        if self.file:
+            return self.file
         return text(self.body(world) if self.body else {}).encode()
 
     def fenced(self, world: World) -> dict[str, str]:
@@ -180,6 +189,8 @@ def _fact(**more: Any) -> dict[str, Any]:
     }
 
 
+ARTIFACT: Final = "sessions/<uuid:id>/artifacts/<sha256:digest>"
+AN_ARTIFACT: Final = "sessions/{session}/artifacts/{artifact}"
 RUN: Final = "runs/<uuid:id>"
 APPROVAL: Final = "approvals/<uuid:id>"
 POSITION_NULLABLE: Final = ("/parent",)
@@ -256,6 +267,33 @@ DOORS: Final = (
         place="sessions/{session}/branches",
         body=lambda _: {"origin": 0, "at": 0},
         nullable=("/at",),
+        optional_body=True,
+    ),
+    Door(
+        method="get",
+        route="sessions/<uuid:id>/artifacts",
+        place="sessions/{session}/artifacts",
+        query=PAGE,
+    ),
+    Door(
+        method="post",
+        route="sessions/<uuid:id>/artifacts",
+        place="sessions/{session}/artifacts",
+        kind="text/plain",
+        file=b"12.50 EUR",
+    ),
+    Door(method="get", route=ARTIFACT, place=AN_ARTIFACT),
+    Door(
+        method="get",
+        route=f"{ARTIFACT}/content",
+        place=f"{AN_ARTIFACT}/content",
+        gives_file=True,
+    ),
+    Door(
+        method="post",
+        route=f"{ARTIFACT}/remove",
+        place=f"{AN_ARTIFACT}/remove",
+        body=lambda _: {},
         optional_body=True,
     ),
     Door(
@@ -509,5 +547,6 @@ DOORS: Final = (
     ),
 )
 
-WRITING: Final = tuple(door for door in DOORS if door.method != "get")
+POSTING: Final = tuple(door for door in DOORS if door.method != "get")
+WRITING: Final = tuple(door for door in POSTING if not door.file)
 READING: Final = tuple(door for door in DOORS if door.method == "get")

@@ -13,7 +13,7 @@ from checkpoints.services.tools import change_tool
 from kernel.scope import tenant_transaction
 from tenants.models import IdempotencyRecord
 from tests.api import Api
-from tests.api.doors import WRITING, Door
+from tests.api.doors import POSTING, Door
 from tests.api.traces import trace
 from tests.api.world import World, fresh_world
 from tests.approvals.stage import ARGUMENTS, SCHEMA
@@ -21,9 +21,9 @@ from tests.approvals.superuser import superuser
 from tests.examples.waiting import wait_until
 from tests.factories import fresh_agent, fresh_key
 
-KEPT = [door for door in WRITING if not door.repeatable]
+KEPT = [door for door in POSTING if not door.repeatable]
 WRITES = pytest.mark.parametrize("door", KEPT, ids=lambda door: door.name)
-REPEATABLE = [door for door in WRITING if door.repeatable]
+REPEATABLE = [door for door in POSTING if door.repeatable]
 
 
 @pytest.fixture(scope="module")

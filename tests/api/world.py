@@ -15,11 +15,18 @@ from checkpoints.checkpoint import Position
 from checkpoints.services import save_checkpoint
 from kernel.scope import tenant_transaction
 from sessions.models import Run
-from sessions.services import append_items, branch_session, define_workflow
+from sessions.services import (
+    Upload,
+    append_items,
+    branch_session,
+    define_workflow,
+    put_artifact,
+)
 from tenants.checks import Operator
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.factories import House
 
+TEXT: Final = "text/plain"
 NAMES: Final = ("session", "said", "run", "pending", "unclear", "approved", "effect")
 
 
@@ -39,7 +46,7 @@ class World:
 
     def complete(self) -> "World":
         """Make all of it now, so that nothing appears when it is named."""
-        for name in (*NAMES, "free_branch", "context"):
+        for name in (*NAMES, "free_branch", "context", "artifact"):
             assert getattr(self, name)
         return self
 
@@ -60,6 +67,13 @@ class World:
         """A branch of the run's session that no run is on."""
         who = self.house.robot.principal
         return branch_session(who=who, session_id=self.session).number
+
+    @cached_property
+    def artifact(self) -> str:
+        """The digest of a file in the run's session."""
+        who, upload = self.house.robot.principal, Upload(content=b"7", media_type=TEXT)
+        put = put_artifact(who=who, session_id=self.session, upload=upload)
+        return put.artifact.digest
 
     @cached_property
     def said(self) -> UUID:
@@ -125,7 +139,7 @@ class Named(Mapping[str, str]):
         if name in self.instead:
             return self.instead[name]
         thing = getattr(self.world, name)
-        return str(thing if isinstance(thing, UUID) else thing.id)
+        return str(thing if isinstance(thing, UUID | str) else thing.id)
 
     def __iter__(self) -> Iterator[str]:
         return iter(NAMES)

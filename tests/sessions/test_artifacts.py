@@ -1,0 +1,377 @@
+"""Files of sessions: sealed, bounded, looked at, and gone when they should be."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db.utils import IntegrityError
+
+from approvals.resume.purging import purge_tenant, sweep_all
+from approvals.services.erasure import erase_session, erase_subject
+from audit.verify import verify_tenant
+from kernel.ids import new_id
+from kernel.scope import tenant_transaction
+from sessions.artifacts import artifact_with, artifacts_of, content_of
+from sessions.media import file_name
+from sessions.models import Artifact, Session
+from sessions.services import Upload, put_artifact, remove_artifact
+from sessions.services import artifacts as verbs
+from sessions.services.artifacts import expire_artifacts, sweep_files
+from sessions.services.retention import lift_hold, place_hold
+from tenants.checks import Operator
+from tenants.principal import Principal
+from tenants.services.data_keys import destroy_data_key
+from tests.chain import kinds_of
+from tests.checkpoints.tampering import tamper
+from tests.factories import unique
+from tests.refusals import refused
+
+BY = Operator.CONSOLE
+PDF = b"%PDF-1.7\nthe invoice"
+TYPES: dict[str, bytes] = {
+    "application/json": b'{"total": "12.50"}',
+    "application/pdf": PDF,
+    "image/gif": b"GIF89a\x01",
+    "image/jpeg": b"\xff\xd8\xff\xe0\x00",
+    "image/png": b"\x89PNG\r\n\x1a\n\x00",
+    "image/webp": b"RIFF\x10\x00\x00\x00WEBPVP8 ",
+    "text/csv": b"a,b\n1,2\n",
+    "text/markdown": "# Schlüssel\n".encode(),
+    "text/plain": "ключ\tend\r\n".encode(),
+}
+
+
+def put(who: Principal, session: Session, content: bytes = PDF, **more: Any) -> Any:
+    upload = Upload(**{"content": content, "media_type": "application/pdf", **more})
+    return put_artifact(who=who, session_id=session.id, upload=upload)
+
+
+def content(who: Principal, session: Session, digest: str) -> bytes:
+    with tenant_transaction(who.tenant_id):
+        fresh = Session.objects.get(id=session.id)
+        return content_of(artifact_with(fresh, digest))
+
+
+def listed(who: Principal, session: Session) -> list[str]:
+    with tenant_transaction(who.tenant_id):
+        return [one.digest for one in artifacts_of(session)]
+
+
+def rows(who: Principal) -> int:
+    with tenant_transaction(who.tenant_id):
+        return Artifact.objects.filter(tenant_id=who.tenant_id).count()
+
+
+def folder(session: Session) -> Path:
+    place = settings.STORAGES["artifacts"]["OPTIONS"]["location"]
+    return Path(place) / str(session.tenant_id) / str(session.id)
+
+
+def files(session: Session) -> list[Path]:
+    there = folder(session)
+    return sorted(there.iterdir()) if there.exists() else []
+
+
+def age(artifact: Artifact) -> None:
+    tamper("agent_sessions_artifact", "expires_at = now()", artifact.id)
+
+
+# -- Putting ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_each_type_comes_back_as_it_was_put(
+    kind: str, who: Principal, session: Session
+) -> None:
+    artifact = put(who, session, TYPES[kind], media_type=kind).artifact
+    assert content(who, session, artifact.digest) == TYPES[kind]
+    assert (artifact.size, artifact.media_type) == (len(TYPES[kind]), kind)
+    assert kinds_of(who.tenant_id, artifact.id) == ["artifact.put"]
+
+
+@pytest.mark.parametrize("said", TYPES)
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"MZ\x90\x00",
+        b"\x00" * 20,
+        b"PK\x03\x04",
+        b"\xff\xfe<\x00",
+        b" %PDF-1.7\x01",
+    ],
+)
+def test_what_is_not_of_its_type_is_not_taken(
+    said: str, sent: bytes, who: Principal, session: Session
+) -> None:
+    with refused("artifact_type_mismatch", status=422):
+        put(who, session, sent, media_type=said)
+    assert files(session) == []
+
+
+def test_a_page_is_no_json_and_no_picture(who: Principal, session: Session) -> None:
+    page = b"<!doctype html><script>alert(1)</script>"
+    for kind in ("application/json", "application/pdf", "image/png"):
+        with refused("artifact_type_mismatch", status=422):
+            put(who, session, page, media_type=kind)
+
+
+def test_the_same_content_is_the_same_artifact(
+    who: Principal, session: Session
+) -> None:
+    first = put(who, session, name="a.pdf", expires_in=3_600)
+    again = put(who, session, name="b.pdf", expires_in=60)
+    longer = put(who, session, expires_in=7_200)
+    assert (first.fresh, again.fresh, longer.fresh) == (True, False, False)
+    assert first.artifact.id == again.artifact.id == longer.artifact.id
+    assert again.artifact.name == "a.pdf"
+    assert again.artifact.expires_at == first.artifact.expires_at
+    assert longer.artifact.expires_at > first.artifact.expires_at
+    assert len(files(session)) == 1
+    kinds = ["artifact.put", "artifact.kept_longer"]
+    assert kinds_of(who.tenant_id, first.artifact.id) == kinds
+
+
+def test_nothing_of_it_is_readable_where_it_lies(
+    who: Principal, session: Session
+) -> None:
+    word = f"sealed{unique()}"
+    digest = put(who, session, f"%PDF-{word}".encode()).artifact.digest
+    (file,) = files(session)
+    assert word.encode() not in file.read_bytes()
+    assert digest not in str(file)
+    assert file.stat().st_mode & 0o077 == 0
+    assert folder(session).stat().st_mode & 0o077 == 0
+
+
+def test_a_session_has_room_for_so_many(
+    who: Principal, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verbs, "MOST_ARTIFACTS", 2)
+    first = put(who, session, b"%PDF-1")
+    put(who, session, b"%PDF-2")
+    with refused("too_many_artifacts", status=409):
+        put(who, session, b"%PDF-3")
+    assert len(files(session)) == 2
+    take = {"who": who, "session_id": session.id, "digest": first.artifact.digest}
+    remove_artifact(**take)
+    assert put(who, session, b"%PDF-3").fresh
+
+
+# -- Whose it is ------------------------------------------------------------------------
+
+
+def test_who_knows_the_digest_knows_nothing(
+    who: Principal, session: Session, strangers: dict[str, Principal]
+) -> None:
+    digest = put(who, session).artifact.digest
+    for other in strangers.values():
+        with refused("not_found", status=404):
+            put(other, session)
+        take = {"who": other, "session_id": session.id, "digest": digest}
+        with refused("not_found", status=404):
+            remove_artifact(**take)
+    assert content(who, session, digest) == PDF
+
+
+def test_what_belongs_to_another_session_is_not_there(
+    who: Principal, session: Session
+) -> None:
+    from sessions.services import open_session
+
+    digest = put(who, session).artifact.digest
+    other = open_session(who=who, subject="customer-8")
+    with refused("not_found", status=404):
+        content(who, other, digest)
+    assert put(who, other).fresh
+    assert files(other)[0].read_bytes() != files(session)[0].read_bytes()
+
+
+# -- Changed behind our back ------------------------------------------------------------
+
+
+def test_a_changed_a_swapped_and_a_missing_file_are_found(
+    who: Principal, session: Session
+) -> None:
+    one, two = (put(who, session, text).artifact for text in (b"%PDF-1", b"%PDF-2"))
+    first, second = (folder(session) / str(artifact.id) for artifact in (one, two))
+    sealed = first.read_bytes()
+    for changed in (second.read_bytes(), sealed[:-1], sealed + b"x", b""):
+        first.write_bytes(changed)
+        with refused("artifact_unreadable", status=409):
+            content(who, session, one.digest)
+    first.write_bytes(sealed)
+    assert content(who, session, one.digest) == b"%PDF-1"
+    first.unlink()
+    with refused("artifact_unreadable", status=409):
+        content(who, session, one.digest)
+
+
+@pytest.mark.parametrize(
+    "change", ["media_type = 'text/plain'", "sha256 = decode(repeat('ab', 32), 'hex')"]
+)
+def test_a_changed_row_is_found(change: str, who: Principal, session: Session) -> None:
+    artifact = put(who, session).artifact
+    tamper("agent_sessions_artifact", change, artifact.id)
+    (digest,) = listed(who, session)
+    with refused("artifact_unreadable", status=409):
+        content(who, session, digest)
+
+
+# -- Going ------------------------------------------------------------------------------
+
+
+def test_what_was_taken_away_is_gone_with_its_file(
+    who: Principal, session: Session
+) -> None:
+    artifact = put(who, session).artifact
+    take = {"who": who, "session_id": session.id, "digest": artifact.digest}
+    remove_artifact(**take)
+    assert listed(who, session) == []
+    with refused("not_found", status=404):
+        content(who, session, artifact.digest)
+    with refused("not_found", status=404):
+        remove_artifact(**take)
+    fresh = put(who, session).artifact
+    purge_tenant(who.tenant_id)
+    assert [file.name for file in files(session)] == [str(fresh.id)]
+    assert rows(who) == 1
+    kinds = ["artifact.put", "artifact.removed"]
+    assert kinds_of(who.tenant_id, artifact.id) == kinds
+
+
+def test_what_expired_is_not_there_and_goes(who: Principal, session: Session) -> None:
+    artifact = put(who, session).artifact
+    other = put(who, session, b"%PDF-2").artifact
+    age(artifact)
+    assert listed(who, session) == [other.digest]
+    with refused("not_found", status=404):
+        content(who, session, artifact.digest)
+    purge_tenant(who.tenant_id)
+    assert [file.name for file in files(session)] == [str(other.id)]
+    assert kinds_of(who.tenant_id, artifact.id)[-1] == "artifact.removed"
+    assert verify_tenant(who.tenant_id).intact
+
+
+def test_what_expired_and_is_put_again_is_there(
+    who: Principal, session: Session
+) -> None:
+    artifact = put(who, session).artifact
+    age(artifact)
+    assert put(who, session).artifact.id == artifact.id
+    assert content(who, session, artifact.digest) == PDF
+
+
+def test_an_erased_session_has_no_files(who: Principal, session: Session) -> None:
+    digest = put(who, session, name="who.pdf").artifact.digest
+    erase_subject(tenant_id=who.tenant_id, by=BY, subject=session.subject)
+    with refused("data_erased", status=410):
+        content(who, session, digest)
+    with refused("data_erased", status=410):
+        put(who, session)
+    purge_tenant(who.tenant_id)
+    assert (files(session), folder(session).exists(), rows(who)) == ([], False, 0)
+
+
+def test_without_the_key_of_the_tenant_nothing_opens(
+    who: Principal, session: Session
+) -> None:
+    digest = put(who, session).artifact.digest
+    destroy_data_key(who.tenant_id)
+    with refused("data_erased", status=410):
+        content(who, session, digest)
+
+
+def test_what_is_held_stays(who: Principal, session: Session) -> None:
+    artifact = put(who, session).artifact
+    where = {"tenant_id": who.tenant_id, "by": BY}
+    hold = place_hold(**where, reason="Dispute 7", session_id=session.id)
+    take = {"who": who, "session_id": session.id, "digest": artifact.digest}
+    with refused("legal_hold", status=409):
+        remove_artifact(**take)
+    age(artifact)
+    assert expire_artifacts(who.tenant_id) == 0
+    mine = Artifact.objects.filter(id=artifact.id)
+    with pytest.raises(IntegrityError, match="hold"), tenant_transaction(who.tenant_id):
+        mine.delete()
+    with pytest.raises(IntegrityError, match="hold"), tenant_transaction(who.tenant_id):
+        mine.update(removed_at=artifact.created_at)
+    assert len(files(session)) == 1
+    lift_hold(**where, hold_id=hold.id)
+    assert expire_artifacts(who.tenant_id) == 1
+
+
+def test_a_hold_on_all_of_the_tenant_holds_it_too(
+    who: Principal, session: Session
+) -> None:
+    artifact = put(who, session).artifact
+    place_hold(tenant_id=who.tenant_id, by=BY, reason="Audit")
+    age(artifact)
+    assert expire_artifacts(who.tenant_id) == 0
+
+
+# -- What a crash leaves ----------------------------------------------------------------
+
+
+def test_a_file_without_a_row_is_swept_and_others_are_not(
+    who: Principal, session: Session
+) -> None:
+    kept = put(who, session).artifact
+    lost, foreign = folder(session) / str(new_id()), folder(session) / "notes.txt"
+    lost.write_bytes(b"x")
+    foreign.write_bytes(b"x")
+    assert sweep_files(who.tenant_id) == 1
+    assert sweep_files(who.tenant_id) == 0
+    assert [file.name for file in files(session)] == [str(kept.id), "notes.txt"]
+    assert content(who, session, kept.digest) == PDF
+    lost.write_bytes(b"x")
+    assert sweep_all().rows >= 1
+    assert not lost.exists()
+
+
+def test_a_put_that_failed_leaves_no_row(
+    who: Principal, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(_artifact: Artifact) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verbs, "_fingerprint", crash)
+    with pytest.raises(KeyboardInterrupt):
+        put(who, session)
+    assert (len(files(session)), rows(who)) == (1, 0)
+    assert sweep_files(who.tenant_id) == 1
+    assert files(session) == []
+
+
+def test_a_purge_that_was_killed_after_the_files_goes_on(
+    who: Principal, session: Session
+) -> None:
+    put(who, session)
+    erase_session(tenant_id=who.tenant_id, by=BY, session_id=session.id)
+    for file in files(session):
+        file.unlink()
+    purge_tenant(who.tenant_id)
+    assert rows(who) == 0
+
+
+# -- Names ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("invoice.pdf", "invoice.pdf"),
+        ("invoice.PDF", "invoice.PDF"),
+        ("invoice", "invoice.pdf"),
+        ("invoice.exe", "invoice.exe.pdf"),
+        ("../../etc/passwd", "_.._etc_passwd.pdf"),
+        ("a\r\nSet-Cookie: b", "aSet-Cookie_ b.pdf"),
+        ("fdp\u202eexe.pdf", "fdpexe.pdf"),
+        ("", "0123.pdf"),
+        (" . ", "0123.pdf"),
+    ],
+)
+def test_a_download_has_a_safe_name(name: str, kept: str) -> None:
+    made = file_name(name, media_type="application/pdf", otherwise="0123")
+    assert made == kept
