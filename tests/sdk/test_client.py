@@ -1,5 +1,7 @@
 """The operations against the real server, where no flow uses them."""
 
+import asyncio
+
 import pytest
 
 from keyturn import Conflict, Fact
@@ -68,3 +70,32 @@ def test_a_branch_and_what_a_model_sees_of_it(real: Real) -> None:
         seen = client.get_context(run.id, shape="openai", max_tokens=1000)
         assert (seen.run, seen.shape) == (run.id, "openai")
         assert client.record_context(run.id).digest
+
+
+def test_a_file_comes_back_as_it_was_put(real: Real) -> None:
+    content = b"%PDF-1.7\n\x00\xff"
+    with real.client() as client:
+        session = client.open_session(subject="customer-7").id
+        put = client.put_artifact(
+            session, content, type="application/pdf", name="Rg. ü.pdf", expires_in=600
+        )
+        assert (put.name, put.type, put.size) == ("Rg. ü.pdf", "application/pdf", 11)
+        assert (put.expires_at - put.created_at).total_seconds() == pytest.approx(
+            600, 1
+        )
+        assert client.list_artifacts(session).items == (put,)
+        assert client.get_artifact(session, put.sha256) == put
+        assert client.get_artifact_content(session, put.sha256) == content
+        assert client.remove_artifact(session, put.sha256) == put
+        with pytest.raises(NotFound):
+            client.get_artifact_content(session, put.sha256)
+
+
+def test_a_file_on_an_event_loop(real: Real) -> None:
+    async def put_and_fetch() -> bytes:
+        async with real.async_client() as client:
+            session = (await client.open_session(subject="customer-7")).id
+            put = await client.put_artifact(session, b"a,b", type="text/csv")
+            return await client.get_artifact_content(session, put.sha256)
+
+    assert asyncio.run(put_and_fetch()) == b"a,b"

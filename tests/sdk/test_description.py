@@ -10,6 +10,7 @@ import yaml
 from django.conf import settings
 
 from keyturn import Ask, Fact, Precondition, calls, documents
+from keyturn.artifacts import Type
 from keyturn.asks import Risk, Verdict
 from keyturn.client import AsyncClient, Client
 from keyturn.documents import Unintelligible, read
@@ -21,9 +22,15 @@ SCHEMAS = DESCRIBED["components"]["schemas"]
 NAMES = {"get_head": "get_checkpoint", "restore_head": "restore_checkpoint"}
 PLACES = {"id", "number", "name"}
 NOT_HERE = {"stream_events"}  # no document, but a stream without an end
-HEADERS = {"Keyturn-Fence": "fence", "Idempotency-Key": "key"}
+HEADERS = {
+    "Keyturn-Fence": "fence",
+    "Idempotency-Key": "key",
+    "Content-Disposition": "name",
+    "Keyturn-Expires-In": "expires_in",
+}
 ELSEWHERE = {"If-Match", "If-None-Match"}  # `expected_version`; a poll is a wait
 KINDS = {
+    "ArtifactDocument": documents.Artifact,
     "DiffDocument": documents.StateDiff,
     "WorkflowDocument": documents.Workflow,
     "WorkflowSummary": documents.WorkflowSummary,
@@ -77,6 +84,11 @@ def test_each_operation_of_agents_is_there_with_its_parameters(name: str) -> Non
     }
     taken = set(inspect.signature(getattr(calls, made)).parameters)
     assert told - PLACES - ELSEWHERE <= taken
+
+
+def test_each_type_of_a_file_can_be_said() -> None:
+    described = SCHEMAS["ArtifactDocument"]["properties"]["type"]["$ref"]
+    assert set(typing.get_args(Type)) == set(SCHEMAS[described.split("/")[-1]]["enum"])
 
 
 def test_no_operation_decides() -> None:

@@ -21,7 +21,7 @@ _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A success: its status and JSON."""
+    """A success: its status and JSON, or the bytes where those were asked for."""
 
     status: int
     document: Any
@@ -29,7 +29,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(Generic[T]):
-    """One request; a POST always has a `key`, so that it may be sent again."""
+    """One request; a POST always has a `key`, so that it may be sent again.
+
+    `kind` is the type of its content, `more` what else stands in headers; `raw` asks
+    for the answer's bytes.
+    """
 
     method: str
     path: str
@@ -38,11 +42,14 @@ class Call(Generic[T]):
     content: bytes | None = None
     key: str | None = None
     fence: int | None = None
+    kind: str = "application/json"
+    more: Mapping[str, str] = field(default_factory=dict)
+    raw: bool = False
 
     def headers(self) -> dict[str, str]:
-        told = {}
+        told = dict(self.more)
         if self.content is not None:
-            told["Content-Type"] = "application/json"
+            told["Content-Type"] = self.kind
         if self.key is not None:
             told["Idempotency-Key"] = self.key
         if self.fence is not None:

@@ -11,6 +11,13 @@ from datetime import datetime
 from typing import Any, Literal
 
 from keyturn import documents, exact
+from keyturn.artifacts import (
+    get_artifact,
+    get_artifact_content,
+    list_artifacts,
+    put_artifact,
+    remove_artifact,
+)
 from keyturn.asks import Ask, Fact, Position, given
 from keyturn.calling import Answer, Call, get, key_from, key_of, listed, path_of, post
 from keyturn.conversations import (
@@ -56,16 +63,21 @@ __all__ = [
     "append_items",
     "begin_branch",
     "clear_items",
+    "get_artifact",
+    "get_artifact_content",
     "get_context",
     "get_session",
     "keep_summary",
     "key_from",
+    "list_artifacts",
     "list_branches",
     "list_items",
     "list_sessions",
     "open_session",
     "pop_item",
+    "put_artifact",
     "record_context",
+    "remove_artifact",
     "replace_items",
 ]
 

@@ -140,6 +140,18 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """A file of a session; `sha256` finds its content."""
+
+    sha256: str
+    name: str
+    type: str
+    size: int
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     id: str
     subject: str

@@ -45,7 +45,8 @@ class Sync(Connection):
 
     def take(self, step: Step) -> Any:
         if isinstance(step, Transmit):
-            return understood(self._http.send(request_of(self._http, step.call)))
+            request = request_of(self._http, step.call)
+            return understood(self._http.send(request), raw=step.call.raw)
         if isinstance(step, Sleep):
             return time.sleep(step.seconds)
         return step.function(**step.arguments)
@@ -74,7 +75,8 @@ class Async(Connection):
     async def take(self, step: Step) -> Any:
         if isinstance(step, Transmit):
             request = request_of(self._http, step.call)
-            return understood(await self._http.send(request))
+            answer = await self._http.send(request)
+            return understood(answer, raw=step.call.raw)
         if isinstance(step, Sleep):
             return await asyncio.sleep(step.seconds)
         made = step.function(**step.arguments)
@@ -120,8 +122,10 @@ def request_of(
     )
 
 
-def understood(response: httpx.Response) -> Answer:
+def understood(response: httpx.Response, *, raw: bool = False) -> Answer:
     """The answer; raises `Refused` and, for what passes by itself, `Busy`."""
+    if raw and response.is_success:
+        return Answer(response.status_code, response.content)
     document = _document(response)
     if response.is_success:
         if document is None:
