@@ -113,12 +113,16 @@ class Values:
 
 
 def host_of(url: str) -> str:
-    """Whom a URL talks to: its host, with the port unless it is that of https."""
+    """Whom a URL talks to: its host, with the port unless it is that of https.
+
+    Without https the scheme is part of it: what is said there is heard on the way.
+    """
     parts = urlsplit(url)
-    port = parts.port or {"http": 80}.get(parts.scheme, 443)
     host = (parts.hostname or "").lower()
     host = f"[{host}]" if ":" in host else host
-    return host if (parts.scheme, port) == ("https", 443) else f"{host}:{port}"
+    if parts.scheme != "https":
+        return f"{parts.scheme}://{host}:{parts.port or 80}"
+    return host if parts.port in (None, 443) else f"{host}:{parts.port}"
 
 
 def refuse_unusable(tool: Tool, arguments: Json, *, pointer: str) -> None:

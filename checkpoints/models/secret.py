@@ -9,7 +9,8 @@ from tenants.models import TenantForeignKey, TenantModel
 class SecretName(TenantModel):
     """What `secret://name` may be used for: calls of one tool, at one host.
 
-    `host` is "erp.example" with https, and with a port where that is not the usual one.
+    `host` is "erp.example" with https, and with a port where that is not the usual one;
+    "http://erp.example:80" without https.
     A name that was revoked can be registered anew, as another row.
     """
 

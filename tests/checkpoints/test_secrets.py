@@ -161,6 +161,19 @@ def test_what_may_not_be_filled_in_is_not_sent(
     assert outcome.evidence == {"sent": False, "code": code, "secret": name}
 
 
+def test_a_secret_for_https_is_not_sent_in_clear_to_the_same_port(
+    house: House, values: str, toolserver: ToolServer
+) -> None:
+    clear = tool(house, toolserver, "confirm").definition["url"]
+    at = plain(house, "pays", url=clear.replace("http://", "https://"))
+    register(house, at, "bank_pin")
+    at.definition = at.definition | {"url": clear}
+    outcome = send(at, {"a": "secret://bank_pin"})
+
+    assert toolserver.requests == []
+    assert outcome.evidence["code"] == "secret_of_another_host"
+
+
 def test_a_line_break_in_a_value_makes_no_header(
     house: House,
     values: str,
@@ -298,7 +311,9 @@ def test_the_command_lists_names_and_asks_for_no_value(
         ("https://ERP.example/pay", "erp.example"),
         ("https://erp.example:443/", "erp.example"),
         ("https://erp.example:8443/", "erp.example:8443"),
-        ("http://erp.example/", "erp.example:80"),
+        ("http://ERP.example/", "http://erp.example:80"),
+        ("http://erp.example:8443/", "http://erp.example:8443"),
+        ("http://erp.example:443/", "http://erp.example:443"),
         ("https://[2001:db8::1]/", "[2001:db8::1]"),
     ],
 )
