@@ -75,9 +75,10 @@ def read_checkpoint(
     Raises what `restore_checkpoint` raises, with the same consequences.
     """
     plan = planned(who, run_id, number)
-    if isinstance(plan, Unreadable):
-        restore_checkpoint(who=who, run_id=run_id, number=number)
-    return plan.checkpoint
+    if isinstance(plan, Plan):
+        return plan.checkpoint
+    # It is asked again for the record; by then somebody may have mended the row.
+    return restore_checkpoint(who=who, run_id=run_id, number=number).checkpoint
 
 
 def planned(who: Principal, run_id: UUID, number: int | None) -> Plan | Unreadable:

@@ -4,13 +4,15 @@ import hashlib
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
 
 from checkpoints.checkpoint import seal
 from checkpoints.models import Checkpoint, Effect, RestoreReport
-from checkpoints.services import read_checkpoint, restore_checkpoint
+from checkpoints.services import read_checkpoint, restore_checkpoint, restores
+from checkpoints.services.restores import planned
 from checkpoints.upgrades import Content, Step, registry
 from checkpoints.vault import open_payload
 from kernel.problems import Problem
@@ -140,6 +142,24 @@ def test_without_the_master_key_nothing_is_called_corrupted(
 
     settings.DATA_KEYS = former
     assert restore_checkpoint(who=who, run_id=run.id).report["digest_ok"]
+
+
+def test_a_checkpoint_that_was_mended_meanwhile_is_read_as_it_was_saved(
+    who: Principal, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = save(who, run, at(None, b"precious"))
+    tamper("checkpoints_checkpoint", TAMPERINGS["payload"], row.id)
+
+    def mended(*asked: Any) -> Any:
+        plan = planned(*asked)
+        good = f"payload = decode('{bytes(row.stored).hex()}', 'hex')"
+        tamper("checkpoints_checkpoint", good, row.id)
+        return plan
+
+    monkeypatch.setattr(restores, "planned", mended)
+    read = read_checkpoint(who=who, run_id=run.id)
+    assert bytes(read.payload) == b"precious"
+    assert now_of(run).state == "running"
 
 
 def test_todays_agent_goes_on_from_it_in_todays_schema(
