@@ -7,7 +7,7 @@ branch; while it waits for people, nobody else adds to it.
 
 from typing import Any, Final
 
-from django.db.models import Max
+from django.db.models import Max, Q
 
 from audit.append import Actor
 from kernel.problems import NOT_FOUND, declare
@@ -71,10 +71,18 @@ def branch_to_run_on(
     return add_branch(verb, session, actor=actor, at=None).number
 
 
-def live_run_on(session: Session, branch: int) -> Run | None:
-    """The one run that is on the branch and has not ended."""
+def live_run_on(
+    session: Session, branch: int, *, besides: Run | None = None
+) -> Run | None:
+    """A run that is on the branch and has not ended; it is not `besides`.
+
+    There is one at most, but for runs from before there were branches.
+    """
     runs = Run.objects.filter(tenant_id=session.tenant_id, session_id=session.id)
-    return runs.filter(branch=branch).exclude(state__in=ENDED).first()
+    runs = runs.filter(_on(branch)).exclude(state__in=ENDED)
+    if besides is not None:
+        runs = runs.exclude(id=besides.id)
+    return runs.first()
 
 
 def require_free(
@@ -84,13 +92,19 @@ def require_free(
 
     It may be `besides`; and where `waiting` is set, one that waits for nobody.
     """
-    holder = live_run_on(session, branch)
-    if holder is None or (besides is not None and holder.id == besides.id):
+    holder = live_run_on(session, branch, besides=besides)
+    if holder is None:
         return
     if waiting and holder.state not in WAITING:
         return
     detail = f"It is {holder.state}. Name it with its fence, or begin a branch."
     raise BRANCH_HELD(detail, run=str(holder.id))
+
+
+def _on(branch: int) -> Q:
+    """What began before there were branches is on the trunk."""
+    here = Q(branch=branch)
+    return here | Q(branch=None) if branch == TRUNK else here
 
 
 def next_position(session: Session, branch: int) -> int:

@@ -23,6 +23,7 @@ from sessions.services import (
 )
 from tenants.principal import Principal
 from tests.chain import kinds_of
+from tests.checkpoints.tampering import tamper
 from tests.concurrency import together
 from tests.refusals import refused
 from tests.sessions.said import positions, raws
@@ -106,6 +107,19 @@ def test_of_eight_that_start_at_once_each_has_a_branch(
     started = together(*[partial(start_run, who=who, session_id=session.id)] * 8)
     runs = [one[0] for one in started if not isinstance(one, Exception)]
     assert sorted(run.branch for run in runs) == list(range(8))
+
+
+def test_a_run_from_before_there_were_branches_is_on_the_trunk(
+    who: Principal, session: Session, run: Run
+) -> None:
+    tamper("agent_sessions_run", "branch = null", run.id)
+    second, _ = start_run(who=who, session_id=session.id)
+    assert second.branch == 1
+    with refused("branch_held", status=409):
+        start_run(who=who, session_id=session.id, branch=0)
+    line = Place(session_id=session.id, run_id=run.id, fence=1)
+    append_items(who=who, session_id=session.id, items=["1"], run_id=run.id, fence=1)
+    assert pop_item(who=who, place=line) is not None
 
 
 def test_the_database_lets_no_second_live_run_onto_a_branch(
