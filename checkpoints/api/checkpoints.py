@@ -37,6 +37,7 @@ from checkpoints.services import (
 )
 from checkpoints.upgrades import HEADER_INVALID, PAYLOAD_TOO_LARGE
 from kernel.problems import SECRET_IN_ARGUMENTS
+from sessions.branches import TOO_MANY_BRANCHES
 from sessions.rest import FENCED, NOT_FENCED, fence_of
 from sessions.runs import PAUSE_OPEN, RUN_ENDED
 from sessions.serializers import NothingSerializer
@@ -145,7 +146,7 @@ class ForkView(AgentView):
         operation_id="fork_run",
         request=ForkSerializer,
         responses={201: ForkDocument},
-        extensions=refuses(*NOT_RESTORED, EFFECTS_OPEN),
+        extensions=refuses(*NOT_RESTORED, EFFECTS_OPEN, TOO_MANY_BRANCHES),
     )
     def post(self, request: Request, id: UUID, number: int) -> HttpResponse:
         """Open a run that begins at this checkpoint, with nothing of its authority."""

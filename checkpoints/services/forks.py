@@ -12,8 +12,9 @@ from checkpoints.schemas import todays
 from checkpoints.services.restores import Restoration, keep_report, planned
 from kernel.outcome import Refused
 from kernel.problems import Problem
+from sessions.branches import add_branch
 from sessions.models import Run
-from sessions.queries import lock_own_session, own_run
+from sessions.queries import TRUNK, lock_own_session, own_run
 from sessions.redaction import redacted
 from sessions.runs import lock_run
 from sessions.services.runs import LEASE_SECONDS, begin_run
@@ -44,9 +45,10 @@ def fork_run(
     """Open a run of the same session that begins where a checkpoint of this one is.
 
     It has the checkpoint's content, in today's schema, and nothing else: no fact, stage,
-    request, decision or grant. The source stays as it is. Raises `not_found` (404), and
-    409 `checkpoint_corrupted`, `schema_unsupported`, `effects_open` while the outcome
-    of one of the source's actions is not known.
+    request, decision or grant. Off the trunk it begins a branch of the source's. The
+    source stays as it is. Raises `not_found` (404), and 409 `checkpoint_corrupted`,
+    `schema_unsupported`, `too_many_branches`, `effects_open` while the outcome of one
+    of the source's actions is not known.
     """
 
     found = carry_out(planned(who, run_id, number))
@@ -106,6 +108,7 @@ def _begin(
         source.session,
         who=who,
         workflow=source.workflow.kind,
+        branch=_branch(verb, who, source),
         lease_seconds=lease_seconds,
     )
     position = Position(
@@ -115,6 +118,16 @@ def _begin(
         header=found.content.header,
     )
     return run, add_checkpoint(verb, run, position, actor=who.actor)
+
+
+def _branch(verb: Verb, who: Principal, source: Run) -> int | None:
+    """One that goes on from the source's, if that is not the trunk."""
+    if source.branch in {None, TRUNK}:
+        return None
+    branch = add_branch(
+        verb, source.session, actor=who.actor, origin=source.branch, at=None
+    )
+    return branch.number
 
 
 def _record(

@@ -11,8 +11,14 @@ from checkpoints.services import fork_run, restore_checkpoint
 from checkpoints.services.forks import Forked
 from kernel.scope import tenant_transaction
 from sessions.contract import Claim
-from sessions.models import Fact, Run
-from sessions.services import cancel_run, record_transition
+from sessions.models import Fact, Run, Session
+from sessions.services import (
+    append_items,
+    cancel_run,
+    complete_run,
+    record_transition,
+    start_run,
+)
 from tenants.principal import Principal
 from tests.api import Api
 from tests.approvals.stage import fresh_stage
@@ -24,6 +30,7 @@ from tests.checkpoints.test_restores import define, kind, old, reports, stored
 from tests.concurrency import together
 from tests.factories import House
 from tests.refusals import refused
+from tests.sessions.said import raws
 from tests.sessions.test_api import code, said
 from tests.sessions.test_runs import now_of
 
@@ -81,6 +88,20 @@ def test_both_go_on_by_themselves(who: Principal, run: Run) -> None:
     save(who, forked, at(1, b"other"))
     save(who, run, at(2, b"3"))
     assert (numbers(run), numbers(forked)) == ([1, 2, 3], [1, 2])
+
+
+def test_a_fork_goes_on_with_what_was_said_on_its_sources_branch(
+    who: Principal, run: Run, session: Session
+) -> None:
+    source, _ = start_run(who=who, session_id=session.id)
+    append_items(who=who, session_id=session.id, items=['"aside"'], branch=1)
+    save(who, source, at(None))
+    complete_run(who=who, run_id=run.id, fence=1)
+    forked = fork(who, source, 1).run
+
+    assert (source.branch, forked.branch) == (1, 2)
+    assert raws(who, session, 2) == ['"aside"']
+    assert raws(who, session) == []
 
 
 def test_a_fork_inherits_no_authority() -> None:
