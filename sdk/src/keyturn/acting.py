@@ -51,13 +51,14 @@ def current_token() -> str:
 class Action(Generic[R]):
     """What is done once it may be done.
 
-    `fits` raises if the function cannot take such arguments. `nothing_done` are the
+    `tool` is the one whose effects it carries out (None: any). `fits` raises if the function cannot take such arguments. `nothing_done` are the
     exceptions after which certainly nothing has happened; every other one leaves the
     outcome unknown. A `repeatable` function may be called again under the same
     idempotency key by a successor of a process that died in it.
     """
 
     function: Callable[..., Any]
+    tool: str | None = None
     fits: Callable[[Mapping[str, Any]], object] = lambda arguments: None
     nothing_done: tuple[type[BaseException], ...] = ()
     external_id: Callable[[R], str] | None = None
@@ -141,7 +142,7 @@ def perform(
     effect = redeemed.effect
     token = _effect.set(redeemed)
     try:
-        _check_fit(action, effect.arguments)
+        _check_fit(action, effect)
         result: R = yield Invoke(action.function, effect.arguments)
     except action.failures as error:
         yield from _tell(connection, effect, "failed", error)
@@ -161,9 +162,11 @@ def perform(
     return result
 
 
-def _check_fit(action: Action[Any], arguments: Mapping[str, Any]) -> None:
+def _check_fit(action: Action[Any], effect: HandedEffect) -> None:
+    if action.tool not in (None, effect.tool):
+        raise NothingDone(f"{effect.tool} was handed over, not {action.tool}")
     try:
-        action.fits(arguments)
+        action.fits(effect.arguments)
     except TypeError as error:
         raise NothingDone(f"the approved arguments do not fit: {error}") from error
 

@@ -129,7 +129,9 @@ def _act(
     def run(**arguments: Any) -> None:
         _run(command, arguments)
 
-    action: Action[None] = Action(function=run, nothing_done=(FileNotFoundError,))
+    action: Action[None] = Action(
+        function=run, tool=asked.tool, nothing_done=(FileNotFoundError,)
+    )
     try:
         client.drive(acting.follow_and_end(client, asked, action, timeout=timeout))
     except OSError as error:

@@ -165,6 +165,13 @@ class TakenBack(NotApproved):
     """It was withdrawn, or its approval was revoked."""
 
 
+class KeyReused(NotNow):
+    """The key, or the `tool_call_id`, already names another question of this run."""
+
+    def _say(self, approval: Approval) -> str:
+        return f"{approval.tool_call_id} names another call, of {approval.tool}"
+
+
 class DoneAlready(NotNow):
     """The action has its outcome from an earlier call: `approval.effect`."""
 

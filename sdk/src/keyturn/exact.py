@@ -29,6 +29,19 @@ def encode(value: Any, *, in_order: bool = False) -> bytes:
     return text.encode()
 
 
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are one in JSON: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(
+            same(held, other[key]) for key, held in one.items()
+        )
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return bool(one == other)
+
+
 def check(value: Any, pointer: str = "", depth: int = 0) -> None:
     """Raises `NotExact` for what is no JSON, or would not arrive as it is."""
     if depth > MAX_DEPTH:

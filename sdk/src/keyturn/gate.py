@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
-from keyturn import calls, work
+from keyturn import calls, questions, work
 from keyturn.acting import Action, ask_and_take
 from keyturn.asks import Ask, Risk
 from keyturn.client import AsyncClient, Client
@@ -50,8 +50,8 @@ def require_approval(
     to that run.
 
     The call raises `Paused`, `Rejected`, `Expired`, `TakenBack`, `Answered`,
-    `ChangesRequested`, `DoneAlready`, `InDoubt`, `VerificationRefused`, `NotExact`, and
-    what the function raises.
+    `ChangesRequested`, `DoneAlready`, `InDoubt`, `VerificationRefused`, `NotExact`,
+    `KeyReused` (inside a run; outside it is `Invalid`), and what the function raises.
     """
 
     def gate(function: Callable[P, R]) -> Callable[P, R]:
@@ -71,6 +71,7 @@ def require_approval(
             timeout=wait,
             action=Action(
                 function=function,
+                tool=tool,
                 fits=lambda arguments: inspect.signature(function).bind(**arguments),
                 nothing_done=nothing_done,
                 external_id=external_id,
@@ -109,7 +110,10 @@ class Gate:
 
     def within(self, run: Any, arguments: dict[str, Any]) -> Flow[Any]:
         """Asked in the run that is under way."""
-        ask = self._ask(arguments, tool_call_id=_told(self.key, arguments))
+        ask = self._ask(arguments)
+        key = _told(self.key, arguments)
+        if key is not None:
+            ask = questions.keyed(ask, key)
         return work.act(run, ask, self.action, timeout=self.timeout)
 
     def arguments(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -122,14 +126,13 @@ class Gate:
             named |= value if kind is inspect.Parameter.VAR_KEYWORD else {name: value}
         return named
 
-    def _ask(self, arguments: dict[str, Any], **more: Any) -> Ask:
+    def _ask(self, arguments: dict[str, Any]) -> Ask:
         target = self.target(**arguments) if callable(self.target) else self.target
         return Ask(
             arguments=arguments,
             target=target,
             explanation=_told(self.explanation, arguments) or "",
             **self.ask,
-            **more,
         )
 
 

@@ -18,11 +18,11 @@ import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar, Token
-from hashlib import sha256
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from keyturn import calls, exact
+from keyturn import calls, exact, questions
 from keyturn.acting import Action, perform, redeem_when_ready
 from keyturn.asks import Ask, Fact, Position, given
 from keyturn.documents import Approval, Places, RunDocument, Saved, Version
@@ -203,40 +203,21 @@ def pause(run: Work, asks: Sequence[Ask], *, state: Any = None) -> Flow[list[App
     """Ask for several actions at once, from a checkpoint of `state` (default: the last).
 
     What was asked before in this run is found, not asked again: a question is known by
-    its `tool_call_id`, and without one by its tool, arguments and target.
+    its `tool_call_id`, and without one by its tool, arguments and target. Raises
+    `KeyReused` where a `tool_call_id` already names something else.
     """
-    named = [_named(ask) for ask in asks]
-    found = yield from _asked_before(run)
-    fresh = [ask for ask in named if ask.tool_call_id not in found]
+    named = [questions.named(ask) for ask in asks]
+    known = yield from questions.asked_before(run, run.id)
+    found = {ask.tool_call_id: questions.find(ask, known) for ask in named}
+    fresh = [ask for ask in named if found[ask.tool_call_id] is None]
     if fresh:
         run.state = run.state if state is None else state
         call = calls.pause_run(
             run.id, _position(run, run.state), fresh, fence=run.fence
         )
-        made = yield from send(run, call)
-        found |= {one.tool_call_id: one for one in made.requests}
-    return [found[ask.tool_call_id] for ask in named]
-
-
-def _named(ask: Ask) -> Ask:
-    if ask.tool_call_id is not None:
-        return ask
-    action = exact.encode([ask.tool, dict(ask.arguments), ask.target])
-    members = {name: getattr(ask, name) for name in Ask.__dataclass_fields__}
-    return Ask(**{**members, "tool_call_id": sha256(action).hexdigest()[:32]})
-
-
-def _asked_before(run: Work) -> Flow[dict[str | None, Approval]]:
-    found: dict[str | None, Approval] = {}
-    cursor = None
-    while True:
-        page = yield from send(
-            run, calls.list_approvals(run=run.id, cursor=cursor, limit=200)
-        )
-        found |= {one.tool_call_id: one for one in page.items}
-        if page.next is None:
-            return found
-        cursor = page.next
+        known += (yield from send(run, call)).requests
+    by_name = {one.tool_call_id: one for one in known}
+    return [by_name[ask.tool_call_id] for ask in named]
 
 
 def ask(
@@ -264,7 +245,8 @@ def act(
             run, asked.id, timeout=timeout, repeatable=action.repeatable
         )
         run.fence = redeemed.effect.fencing_token
-        return (yield from perform(run, found, redeemed, action))
+        expected = replace(action, tool=ask.tool)
+        return (yield from perform(run, found, redeemed, expected))
     finally:
         yield from refresh(run)
 
