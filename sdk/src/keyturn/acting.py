@@ -54,7 +54,8 @@ class Action(Generic[R]):
     `tool` is the one whose effects it carries out (None: any). `fits` raises if the function cannot take such arguments. `nothing_done` are the
     exceptions after which certainly nothing has happened; every other one leaves the
     outcome unknown. A `repeatable` function may be called again under the same
-    idempotency key by a successor of a process that died in it.
+    idempotency key by a successor of a process that died in it; what it did not do then
+    says nothing of the first time, so that only its success is an outcome.
     """
 
     function: Callable[..., Any]
@@ -138,13 +139,20 @@ def _raise_unless_ready(found: Approval) -> None:
 def perform(
     connection: Connection, approval: Approval, redeemed: Redeemed, action: Action[R]
 ) -> Flow[R]:
-    """Act, now that it may happen, and report what came of it."""
+    """Act, now that it may happen, and report what came of it.
+
+    `approval` is as it was before it was redeemed: if it was used up even then, nothing
+    that this attempt did not do shows that nothing was done. Raises `InDoubt` then.
+    """
     effect = redeemed.effect
     token = _effect.set(redeemed)
     try:
         _check_fit(action, effect)
         result: R = yield Invoke(action.function, effect.arguments)
     except action.failures as error:
+        if approval.status == "consumed":  # what an earlier attempt did, nobody knows
+            yield from _tell(connection, effect, "unknown", error)
+            raise InDoubt(approval) from error
         yield from _tell(connection, effect, "failed", error)
         raise
     except BaseException as error:  # also an interrupt: it may have happened
