@@ -48,6 +48,27 @@ def current_token() -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What may be done now, until `ends` by the connection's clock.
+
+    `approval` is as it was before it was redeemed.
+    """
+
+    approval: Approval
+    redeemed: Redeemed
+    ends: float
+
+    @property
+    def effect(self) -> HandedEffect:
+        return self.redeemed.effect
+
+    @property
+    def is_again(self) -> bool:
+        """Whether an earlier attempt was never heard of: what it did, nobody knows."""
+        return self.approval.status == "consumed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Action(Generic[R]):
     """What is done once it may be done.
 
@@ -82,10 +103,10 @@ def take(
     Raises what `keyturn.errors.ending` names, `VerificationRefused`, and whatever the
     function raises.
     """
-    found, redeemed = yield from redeem_when_ready(
+    turn = yield from redeem_when_ready(
         connection, approval, timeout=timeout, repeatable=action.repeatable
     )
-    return (yield from perform(connection, found, redeemed, action))
+    return (yield from perform(connection, turn, action))
 
 
 def redeem_when_ready(
@@ -94,7 +115,7 @@ def redeem_when_ready(
     *,
     timeout: float | None,
     repeatable: bool = False,
-) -> Flow[tuple[Approval, Redeemed]]:
+) -> Flow[Turn]:
     """Wait for the approval and use it up, as the run's one writer.
 
     The claim comes first: of two processes that were told "redeem", the earlier one's
@@ -118,8 +139,10 @@ def redeem_when_ready(
         if found.next != "redeem":
             continue
         try:
-            redeem = calls.redeem_approval(approval, fence=fence)
-            return found, (yield from send(connection, redeem))
+            redeem = calls.redeem_in_time(approval, fence=fence)
+            redeemed, left = yield from send(connection, redeem)
+            ends = connection.now() + left
+            return Turn(approval=found, redeemed=redeemed, ends=ends)
         except VerificationRefused as refused:
             if refused.refusal_class == "stop":
                 raise
@@ -136,23 +159,21 @@ def _raise_unless_ready(found: Approval) -> None:
         raise why
 
 
-def perform(
-    connection: Connection, approval: Approval, redeemed: Redeemed, action: Action[R]
-) -> Flow[R]:
+def perform(connection: Connection, turn: Turn, action: Action[R]) -> Flow[R]:
     """Act, now that it may happen, and report what came of it.
 
-    `approval` is as it was before it was redeemed: if it was used up even then, nothing
-    that this attempt did not do shows that nothing was done. Raises `InDoubt` then.
+    Raises `InDoubt` where this attempt did nothing, and an earlier one may have.
     """
-    effect = redeemed.effect
-    token = _effect.set(redeemed)
+    effect = turn.effect
+    token = _effect.set(turn.redeemed)
     try:
         _check_fit(action, effect)
+        _check_time(connection, turn)
         result: R = yield Invoke(action.function, effect.arguments)
     except action.failures as error:
-        if approval.status == "consumed":  # what an earlier attempt did, nobody knows
+        if turn.is_again:
             yield from _tell(connection, effect, "unknown", error)
-            raise InDoubt(approval) from error
+            raise InDoubt(turn.approval) from error
         yield from _tell(connection, effect, "failed", error)
         raise
     except BaseException as error:  # also an interrupt: it may have happened
@@ -166,7 +187,7 @@ def perform(
             connection, _report(effect, "confirmed", external_id=external_id)
         )
     except Exception as error:
-        raise Unreported(approval, result) from error
+        raise Unreported(turn.approval, result) from error
     return result
 
 
@@ -177,6 +198,12 @@ def _check_fit(action: Action[Any], effect: HandedEffect) -> None:
         action.fits(effect.arguments)
     except TypeError as error:
         raise NothingDone(f"the approved arguments do not fit: {error}") from error
+
+
+def _check_time(connection: Connection, turn: Turn) -> None:
+    """Past its time nobody knows any more whether it may happen."""
+    if connection.now() >= turn.ends:
+        raise NothingDone(f"the time to act was over at {turn.effect.not_after}")
 
 
 def _tell(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import sha256
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -21,10 +22,15 @@ _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A success: its status and JSON, or the bytes where those were asked for."""
+    """A success: its status and JSON, or the bytes where those were asked for.
+
+    `clock` is what the server's clock said, at the latest, when it arrived; None if the
+    server did not say.
+    """
 
     status: int
     document: Any
+    clock: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ made, so that sending it again is the same request, byte for byte.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from keyturn import documents, exact
@@ -355,6 +355,24 @@ def redeem_approval(
 ) -> Call[Redeemed]:
     """Use the approval up, and receive the one action that may happen now."""
     return post(Redeemed, path_of("approvals", approval, "redeem"), {}, key, fence)
+
+
+def redeem_in_time(approval: str, *, fence: int) -> Call[tuple[Redeemed, float]]:
+    """The same; also for how many seconds from now it may be acted upon."""
+
+    def read(answer: Answer) -> tuple[Redeemed, float]:
+        redeemed = documents.read(Redeemed, answer.document)
+        now = answer.clock or datetime.now(UTC)
+        return redeemed, (redeemed.effect.not_after - now).total_seconds()
+
+    return Call(
+        method="POST",
+        path=path_of("approvals", approval, "redeem"),
+        content=exact.encode({}),
+        key=key_of(None),
+        fence=fence,
+        read=read,
+    )
 
 
 def get_effect(effect: str) -> Call[Effect]:

@@ -114,11 +114,10 @@ def ask(client: Client, options: argparse.Namespace) -> Any:
 def _take(client: Client, asked: Approval, timeout: float | None) -> Any:
     try:
         flow = acting.redeem_when_ready(client, asked.id, timeout=timeout)
-        _, redeemed = client.drive(flow)
+        effect = client.drive(flow).effect
     except (errors.Answered, errors.NotApproved, errors.VerificationRefused) as why:
         client.drive(acting.end_run(client, asked.run, reason=str(why)[:2000]))
         raise
-    effect = redeemed.effect
     _tell(f"approved: say what comes of it with `keyturn report {effect.id} …`")
     return effect.arguments
 

@@ -9,6 +9,8 @@ import asyncio
 import inspect
 import time
 from collections.abc import Callable, Coroutine
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
@@ -130,7 +132,7 @@ def understood(response: httpx.Response, *, raw: bool = False) -> Answer:
     if response.is_success:
         if document is None:
             raise Unintelligible(f"{response.request.url.path}: the answer is no JSON")
-        return Answer(response.status_code, document)
+        return Answer(response.status_code, document, _clock(response))
     if response.status_code in (429, 502, 503, 504):
         busy = Busy(
             response.status_code, document if isinstance(document, dict) else {}
@@ -139,6 +141,23 @@ def understood(response: httpx.Response, *, raw: bool = False) -> Answer:
         busy.retry_after = float(asked) if asked.isdecimal() else 0.0
         raise busy
     raise refusal(response.status_code, document)
+
+
+def _clock(response: httpx.Response) -> datetime | None:
+    """The second that was named may be over, and it may have been that of a moment ago:
+    servers look at the clock once a second. Then there is the way back."""
+    try:
+        said = parsedate_to_datetime(response.headers["Date"])
+    except (KeyError, ValueError):
+        return None
+    return said + timedelta(seconds=2) + _taken(response)
+
+
+def _taken(response: httpx.Response) -> timedelta:
+    try:
+        return response.elapsed
+    except RuntimeError:  # it came from no network
+        return timedelta(0)
 
 
 def _document(response: httpx.Response) -> Any:

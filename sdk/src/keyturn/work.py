@@ -241,12 +241,12 @@ def act(
     """Ask, wait, redeem, act with the approved arguments and report."""
     (asked,) = yield from pause(run, [ask], state=state)
     try:
-        found, redeemed = yield from redeem_when_ready(
+        turn = yield from redeem_when_ready(
             run, asked.id, timeout=timeout, repeatable=action.repeatable
         )
-        run.fence = redeemed.effect.fencing_token
+        run.fence = turn.effect.fencing_token
         expected = replace(action, tool=ask.tool)
-        return (yield from perform(run, found, redeemed, expected))
+        return (yield from perform(run, turn, expected))
     finally:
         yield from refresh(run)
 

@@ -110,8 +110,7 @@ async def redeem(desk: Desk, *, approval: str) -> Json:
 
 async def _redeem(desk: Desk, approval: str) -> Redeemed:
     flow = acting.redeem_when_ready(desk.client, approval, timeout=0)
-    _, redeemed = await desk.client.drive(flow)
-    return redeemed
+    return (await desk.client.drive(flow)).redeemed
 
 
 async def report_effect(

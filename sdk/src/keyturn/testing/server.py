@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from hashlib import sha256
 from typing import Any
 from uuid import uuid4
@@ -19,6 +20,7 @@ import httpx
 Json = dict[str, Any]
 START = datetime(2030, 1, 1, tzinfo=UTC)
 DECIDE_WITHIN = 86_400
+ACT_WITHIN = 300
 TOO_LONG = 400 * 86_400
 OPEN = frozenset({"pending", "changes_requested", "approved"})
 
@@ -50,10 +52,14 @@ class Server:
             status, document = self._once(request)
         except Refuse as refused:
             return httpx.Response(refused.status, json=refused.document)
-        return httpx.Response(status, json=document)
+        told = {"Date": format_datetime(self._now(), usegmt=True)}
+        return httpx.Response(status, json=document, headers=told)
+
+    def _now(self) -> datetime:
+        return START + timedelta(seconds=self.seconds)
 
     def time(self) -> str:
-        return (START + timedelta(seconds=self.seconds)).isoformat()
+        return self._now().isoformat()
 
     def age(self, approval: Json) -> float:
         asked = datetime.fromisoformat(approval["created_at"])
@@ -302,7 +308,7 @@ class Server:
         return approval
 
     def _in(self, seconds: float) -> str:
-        return (START + timedelta(seconds=self.seconds + seconds)).isoformat()
+        return (self._now() + timedelta(seconds=seconds)).isoformat()
 
     def get_approval(self, asked: Asked) -> tuple[int, Json]:
         approval = self.approval(asked.id)
@@ -377,7 +383,8 @@ class Server:
             key = sha256(json.dumps(action, sort_keys=True).encode()).hexdigest()
             effect = {"id": str(uuid4()), "key": key, "state": "started"}
             approval["effect"] = effect | {"external_id": "", "attempt": 1}
-            self.effects[effect["id"]] = {"approval": approval["id"], "fence": fence}
+            held = {"approval": approval["id"], "fence": fence}
+            self.effects[effect["id"]] = held | {"not_after": self._in(ACT_WITHIN)}
             approval["status"] = "consumed"
         effect = approval["effect"]
         handed = {
@@ -387,8 +394,8 @@ class Server:
             "arguments": approval["arguments"],
             "idempotency_key": effect["key"],
             "fencing_token": self.effects[effect["id"]]["fence"],
+            "not_after": self.effects[effect["id"]]["not_after"],
             "attempt": 1,
-            "not_after": self._in(300),
         }
         checks = {"outcome": "passed", "checks": []}
         return {"effect": handed, "token": "fake", "verification": checks}
@@ -400,7 +407,7 @@ class Server:
         attempt = {
             "number": 1,
             "fence": held["fence"],
-            "send_before": self._in(300),
+            "send_before": held["not_after"],
             "outcome": effect["state"],
             "ended_at": None,
         }
