@@ -38,7 +38,7 @@ def test_not_in_time(late: int) -> None:
 
 
 def test_while_secrets_are_rotated_either_will_do() -> None:
-    other = "whsec_" + base64.b64encode(b"another secret").decode()
+    other = "whsec_" + base64.b64encode(b"another secret" * 2).decode()
     webhooks.verify(BODY, HEADERS, [other, SECRET], now=SENT)
     signatures = f"v1,AAAA v2,x {HEADERS['webhook-signature']}"
     told = {**HEADERS, "webhook-signature": signatures}
@@ -86,6 +86,15 @@ def test_an_empty_list_of_secrets_lets_nothing_through() -> None:
 def test_a_secret_of_another_form_is_a_mistake_of_the_caller() -> None:
     with pytest.raises(ValueError, match="whsec_"):
         webhooks.verify(BODY, HEADERS, "whsec_no base64", now=SENT)
+
+
+@pytest.mark.parametrize("size", [0, 1, 23])
+def test_a_secret_that_could_be_guessed_is_one_too(size: int) -> None:
+    """An empty one, as of a variable that is not set, would let everybody in."""
+    short = "whsec_" + base64.b64encode(b"k" * size).decode()
+    for secrets in (short, [SECRET, short]):
+        with pytest.raises(ValueError, match="24 bytes"):
+            webhooks.verify(BODY, HEADERS, secrets, now=SENT)
 
 
 def test_it_agrees_with_the_definition() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from keyturn.errors import KeyturnError
 
 TOLERANCE = 300  # seconds, both ways
+LEAST = 24  # bytes of a secret: fewer could be guessed, and none is everybody's
 
 
 class NotGenuine(KeyturnError):
@@ -31,7 +32,7 @@ def verify(
 
     `body` is as it arrived, `secrets` one or, while they are rotated, several
     `whsec_…`. Handle each `webhook-id` once: deliveries are repeated. Raises
-    `NotGenuine`.
+    `NotGenuine`, and `ValueError` for a secret that is none or has less than 24 bytes.
     """
     told = {name.lower(): value for name, value in headers.items()}
     try:
@@ -60,6 +61,8 @@ def _signature(secret: str, signed: bytes) -> bytes:
         key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     except binascii.Error as error:
         raise ValueError("a secret is whsec_ and base64") from error
+    if len(key) < LEAST:
+        raise ValueError(f"a secret is whsec_ and base64 of at least {LEAST} bytes")
     return base64.b64encode(hmac.digest(key, signed, sha256))
 
 
