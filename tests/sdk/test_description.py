@@ -9,7 +9,8 @@ import pytest
 import yaml
 from django.conf import settings
 
-from keyturn import Ask, Fact, Precondition, calls, documents
+from approvals.services.erasure import LEFTOVERS
+from keyturn import Ask, Fact, Precondition, calls, documents, require_approval
 from keyturn.artifacts import Type
 from keyturn.asks import Risk, Verdict
 from keyturn.client import AsyncClient, Client
@@ -117,6 +118,10 @@ def test_each_question_can_say_what_is_described(kind: Any, name: str) -> None:
 )
 def test_words_are_those_that_are_described(literal: Any, name: str) -> None:
     assert set(typing.get_args(literal)) == set(SCHEMAS[name]["enum"])
+
+
+def test_it_is_said_how_long_a_key_is_remembered() -> None:
+    assert f"outside a run for {LEFTOVERS}" in str(require_approval.__doc__)
 
 
 def test_what_is_not_known_yet_is_left_out() -> None:

@@ -43,7 +43,9 @@ def require_approval(
 
     `wait` is for how many seconds to wait for people before `Paused` is raised (None: as
     long as it takes). The same call with the same `key` finds the question again, also
-    from another process; without a `key` each call is a question of its own.
+    from another process: outside a run for 7 days, as long as the server keeps answers to
+    idempotency keys, and inside a run as long as there is the run. Without a `key` each
+    call is a question of its own.
     `nothing_done` names exceptions after which certainly nothing has happened; after any
     other the outcome is reported as unknown. `external_id` takes the result and names
     what was made. `repeatable`: see `Action`. Inside a run's block the question belongs
