@@ -1,6 +1,7 @@
 """A function that asks first: the same in earnest and in the users' own tests."""
 
 import asyncio
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -291,3 +292,43 @@ def test_policy_that_changed_meanwhile_asks_again(real: Real) -> None:
     real.answer_by_two("approve")
     gated(bank, key="INV-1042")(**ARGUMENTS)
     assert bank.paid == [("Halden Paper", "1240.00")]
+
+
+def test_a_generator_is_not_gated() -> None:
+    def pay(amount: str) -> Iterator[str]:
+        yield amount
+
+    async def pay_later(amount: str) -> AsyncIterator[str]:
+        yield amount
+
+    for generator in (pay, pay_later):
+        with pytest.raises(TypeError, match="generator"):
+            require_approval(tool="pay")(generator)
+
+
+async def _later(amount: str) -> str:
+    return amount
+
+
+def _one_by_one(amount: str) -> Iterator[str]:
+    yield amount
+
+
+@pytest.mark.parametrize("unfinished", [_later, _one_by_one])
+def test_what_has_yet_to_run_is_not_confirmed(world: World, unfinished: Any) -> None:
+    pay = require_approval(tool="pay")(lambda amount: unfinished(amount))
+    world.answer("approve")
+    with pytest.raises(TypeError, match="not done yet"):
+        pay(amount="1.00")
+    assert world.effects() == [("pay", "unknown", "")]
+
+
+def test_nor_is_it_on_an_event_loop(world: World) -> None:
+    @require_approval(tool="pay")
+    async def pay(amount: str) -> Any:
+        return _later(amount)
+
+    world.answer("approve")
+    with pytest.raises(TypeError, match="not done yet"):
+        asyncio.run(pay(amount="1.00"))
+    assert world.effects() == [("pay", "unknown", "")]

@@ -51,7 +51,7 @@ class Sync(Connection):
             return understood(self._http.send(request), raw=step.call.raw)
         if isinstance(step, Sleep):
             return time.sleep(step.seconds)
-        return step.function(**step.arguments)
+        return _ran(step.function(**step.arguments))
 
 
 class Async(Connection):
@@ -82,7 +82,18 @@ class Async(Connection):
         if isinstance(step, Sleep):
             return await asyncio.sleep(step.seconds)
         made = step.function(**step.arguments)
-        return await made if inspect.isawaitable(made) else made
+        return _ran(await made if inspect.isawaitable(made) else made)
+
+
+def _ran(made: Any) -> Any:
+    """What a function returned; raises TypeError if that has yet to run."""
+    if inspect.iscoroutine(made) or inspect.isgenerator(made):
+        made.close()
+    elif not (inspect.isawaitable(made) or inspect.isasyncgen(made)):
+        return made
+    raise TypeError(
+        f"a {type(made).__name__} was returned: what it does is not done yet"
+    )
 
 
 class Operation(Generic[S, P, T]):

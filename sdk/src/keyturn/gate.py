@@ -169,7 +169,10 @@ def _gated(
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    """Raises TypeError for parameters that no reviewer could read or change by name."""
+    """Raises TypeError for parameters that no reviewer could read or change by name,
+    and for generators, which do nothing when they are called."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"{function}: a generator would act after its outcome was told")
     signature = inspect.signature(function)
     unnamed = (
         inspect.Parameter.POSITIONAL_ONLY,
