@@ -15,7 +15,7 @@ from kernel.problems import Problem
 from sessions.branches import add_branch
 from sessions.models import Run
 from sessions.queries import TRUNK, lock_own_session, own_run
-from sessions.redaction import redacted
+from sessions.redaction import redacted_text
 from sessions.runs import lock_run
 from sessions.services.runs import LEASE_SECONDS, begin_run
 from tenants.idempotency import Once
@@ -64,7 +64,8 @@ def fork_run(
         _require_settled(source)
         _require_todays(source, found)
         run, checkpoint = _begin(verb, who, source, found, lease_seconds)
-        fork = _record(verb, who, source, run, found, str(redacted(reason)[0]))
+        said = redacted_text(reason, who.tenant_id)
+        fork = _record(verb, who, source, run, found, said)
         restoration = Restoration(restored=found, report=report)
         return Forked(
             run=run, checkpoint=checkpoint, fork=fork, restoration=restoration

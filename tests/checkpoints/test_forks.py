@@ -12,6 +12,7 @@ from checkpoints.services.forks import Forked
 from kernel.scope import tenant_transaction
 from sessions.contract import Claim
 from sessions.models import Fact, Run, Session
+from sessions.redaction import redacted_text
 from sessions.services import (
     append_items,
     cancel_run,
@@ -79,6 +80,17 @@ def test_a_fork_begins_at_any_checkpoint(who: Principal, run: Run, number: int) 
         before.head_number,
         before.version,
     )
+
+
+def test_a_credential_in_the_reason_is_told_from_others_and_not_kept(
+    who: Principal, run: Run
+) -> None:
+    save(who, run, at(None))
+    reasons = [f"It said AKIA{letter * 16} there." for letter in "AB"]
+    kept = [fork(who, run, 1, reason=reason).fork.reason for reason in reasons]
+    with tenant_transaction(who.tenant_id):
+        assert kept == [redacted_text(reason, who.tenant_id) for reason in reasons]
+    assert len(set(kept)) == 2
 
 
 def test_both_go_on_by_themselves(who: Principal, run: Run) -> None:
