@@ -86,10 +86,11 @@ def append_items(
 ) -> list[Item]:
     """Add items, exact JSON texts, after the last one; all of them or none.
 
-    Positions count from 1 without a gap. Raises `not_found` (404) for a session, run
-    or branch that is not the agent's, `fence_required` (428) for a run without its
-    fence and `stale_writer` (409) for another's, `branch_held` (409) while another run
-    waits on the branch.
+    Positions count on from the highest that the branch ever gave, from 1 at first: what
+    is taken back leaves a gap. Raises `not_found` (404) for a session, run or branch
+    that is not the agent's, `fence_required` (428) for a run without its fence and
+    `stale_writer` (409) for another's, `branch_held` (409) while another run waits on
+    the branch.
     """
     place = Place(session_id=session_id, run_id=run_id, fence=fence, branch=branch)
 
