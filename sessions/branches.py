@@ -151,7 +151,7 @@ def add_removal(
 def take_less(session: Session, branch: int, inherits: list[list[int]]) -> None:
     """Let a branch inherit less than it did."""
     rows = Branch.objects.filter(tenant_id=session.tenant_id, session=session)
-    rows.filter(number=branch).update(inherits=inherits)
+    update_exactly_one(rows.filter(number=branch), inherits=inherits)
 
 
 def _told(removal: Removal) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def rewrap(tenant_id: UUID) -> bool:
 def destroy(tenant_id: UUID) -> None:
     """Forget the tenant's key. Nothing that was sealed under it opens ever again."""
     _made(tenant_id)
-    DataKey.objects.filter(tenant_id=tenant_id).update(wrapped=b"")
+    update_exactly_one(DataKey.objects.filter(tenant_id=tenant_id), wrapped=b"")
 
 
 def _wrapped(tenant_id: UUID) -> bytes | None:

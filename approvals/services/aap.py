@@ -232,7 +232,8 @@ def report(principal: Principal, request_id: UUID, *, status: str, note: str) ->
             said = known.outcome, open_note(known, session_id=request.session_id)
             return None if said == (status, note) else Problem("outcome_conflict")
         _settle(verb, principal, request, run, status, note)
-        AAPRequest.objects.filter(id=known.id).update(
+        update_exactly_one(
+            AAPRequest.objects.filter(id=known.id, outcome=""),
             outcome=status,
             sealed_note=seal_note(known, note, session_id=request.session_id),
             reported_at=ClockTimestamp(),

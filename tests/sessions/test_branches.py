@@ -66,6 +66,11 @@ def test_a_position_that_is_not_said_any_more_is_no_place_to_branch(
     assert branch_session(who=who, session_id=session.id, at=0).at == 0
 
 
+def test_a_branch_that_is_not_there_inherits_no_less(session: Session) -> None:
+    with tenant_transaction(session.tenant_id), refused("lost_race", status=409):
+        branches.take_less(session, 1, [])
+
+
 def test_strangers_begin_no_branch(
     session: Session, strangers: dict[str, Principal]
 ) -> None:
