@@ -332,3 +332,40 @@ def test_nor_is_it_on_an_event_loop(world: World) -> None:
     with pytest.raises(TypeError, match="not done yet"):
         asyncio.run(pay(amount="1.00"))
     assert world.effects() == [("pay", "unknown", "")]
+
+
+def test_a_client_of_the_other_kind_is_refused(world: World) -> None:
+    async def later(amount: str) -> None: ...
+
+    def now(amount: str) -> None: ...
+
+    with world.client() as client:
+        for function, other in ((later, client), (now, world.async_client())):
+            with pytest.raises(TypeError, match="Client"):
+                require_approval(tool="pay", client=other)(function)
+    assert world.questions() == 0
+
+
+def test_a_run_of_the_other_kind_is_not_passed_over(world: World) -> None:
+    @require_approval(tool="pay", wait=0)
+    async def later(amount: str) -> None: ...
+
+    @require_approval(tool="pay", wait=0)
+    def now(amount: str) -> None: ...
+
+    async def work() -> None:
+        async with (
+            world.async_client() as client,
+            client.run("TASK-2", subject="customer-7"),
+        ):
+            now("1.00")
+
+    with pytest.raises(TypeError, match="AsyncRun"):
+        asyncio.run(work())
+    with (
+        world.client() as client,
+        client.run("TASK-1", subject="customer-7"),
+        pytest.raises(TypeError, match="Run"),
+    ):
+        asyncio.run(later("1.00"))
+    assert world.questions() == 0

@@ -19,6 +19,7 @@ from keyturn.work import AsyncRun, Run
 
 P = ParamSpec("P")
 R = TypeVar("R")
+W = TypeVar("W", Run, AsyncRun)
 Text = str | Callable[..., str]
 """A text, or how to make one from the call's arguments, given by name."""
 
@@ -54,6 +55,8 @@ def require_approval(
     The call raises `Paused`, `Rejected`, `Expired`, `TakenBack`, `Answered`,
     `ChangesRequested`, `DoneAlready`, `InDoubt`, `VerificationRefused`, `NotExact`,
     `KeyReused` (inside a run; outside it is `Invalid`), and what the function raises.
+    It raises TypeError for a `client`, or a run around the call, of the other kind:
+    coroutines ask with `AsyncClient`, functions with `Client`.
     """
 
     def gate(function: Callable[P, R]) -> Callable[P, R]:
@@ -141,13 +144,17 @@ class Gate:
 def _gated(
     gate: Gate, function: Callable[P, R], client: Client | AsyncClient | None
 ) -> Callable[P, R]:
-    if inspect.iscoroutinefunction(function):
+    later = inspect.iscoroutinefunction(function)
+    wanted = AsyncClient if later else Client
+    if not (client is None or isinstance(client, wanted)):
+        raise TypeError(f"{function} asks with a {wanted.__name__}, not with {client}")
+    if later:
 
         @wraps(function)
         async def ask_first(*args: P.args, **kwargs: P.kwargs) -> Any:
             arguments = gate.arguments(*args, **kwargs)
-            run = work.current_run()
-            if isinstance(run, AsyncRun):
+            run = _current(AsyncRun)
+            if run is not None:
                 return await run.drive(gate.within(run, arguments))
             if isinstance(client, AsyncClient):
                 return await client.drive(gate.alone(client, arguments))
@@ -159,13 +166,21 @@ def _gated(
     @wraps(function)
     def ask_before(*args: P.args, **kwargs: P.kwargs) -> Any:
         arguments = gate.arguments(*args, **kwargs)
-        run = work.current_run()
-        if isinstance(run, Run):
+        run = _current(Run)
+        if run is not None:
             return run.drive(gate.within(run, arguments))
         used = client if isinstance(client, Client) else default_client()
         return used.drive(gate.alone(used, arguments))
 
     return cast(Callable[P, R], ask_before)
+
+
+def _current(kind: type[W]) -> W | None:
+    """The run around the call. Raises TypeError if it cannot take the question."""
+    run = work.current_run()
+    if run is None or isinstance(run, kind):
+        return run
+    raise TypeError(f"within a {type(run).__name__} this function cannot ask")
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
