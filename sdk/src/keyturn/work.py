@@ -248,7 +248,15 @@ def act(
         expected = replace(action, tool=ask.tool)
         return (yield from perform(run, turn, expected))
     finally:
+        yield from _catch_up(run)
+
+
+def _catch_up(run: Work) -> Flow[None]:
+    """What came of the action matters more than whether the run can be read again."""
+    try:
         yield from refresh(run)
+    except KeyturnError as error:
+        log.warning("run %s could not be read again: %s", run.id, error)
 
 
 def complete(run: Work, result: Any = None) -> Flow[RunDocument]:
