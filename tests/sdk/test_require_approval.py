@@ -369,3 +369,21 @@ def test_a_run_of_the_other_kind_is_not_passed_over(world: World) -> None:
     ):
         asyncio.run(later("1.00"))
     assert world.questions() == 0
+
+
+def test_that_nothing_was_done_inside_says_nothing_of_the_outside(world: World) -> None:
+    """The inner refusal is no word of the outer function, which acted before it."""
+
+    @require_approval(tool="mail")
+    def mail(to: str) -> None:
+        raise keyturn.NothingDone("no such address")
+
+    @require_approval(tool="pay")
+    def pay(amount: str) -> None:
+        world.answer("approve")
+        mail("ap@halden.example")
+
+    world.answer("approve")
+    with pytest.raises(keyturn.NothingDone):
+        pay("1.00")
+    assert world.effects() == [("pay", "unknown", ""), ("mail", "failed", "")]

@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from keyturn import calls
@@ -31,7 +31,7 @@ R = TypeVar("R")
 LEASE_SECONDS = 60
 # Until the four checks pass: somebody else is at it, or the question is asked anew.
 _PASSING = frozenset({"not_approved", "pause_undecided"})
-_effect: ContextVar[Redeemed] = ContextVar("keyturn_effect")
+_acting: ContextVar[_Acting] = ContextVar("keyturn_effect")
 
 
 def current_effect() -> HandedEffect:
@@ -39,12 +39,12 @@ def current_effect() -> HandedEffect:
 
     Hand its `idempotency_key` to whatever is called. Raises LookupError elsewhere.
     """
-    return _effect.get().effect
+    return _acting.get().turn.effect
 
 
 def current_token() -> str:
     """The effect's signed token, for tools that check it. Raises LookupError elsewhere."""
-    return _effect.get().token
+    return _acting.get().turn.redeemed.token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +66,18 @@ class Turn:
     def is_again(self) -> bool:
         """Whether an earlier attempt was never heard of: what it did, nobody knows."""
         return self.approval.status == "consumed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Acting:
+    """A function under way. `of_others` is what functions raised that asked inside it:
+    that one of them did nothing is no word about what is done around it."""
+
+    turn: Turn
+    of_others: list[BaseException] = field(default_factory=list)
+
+    def is_own(self, error: BaseException) -> bool:
+        return not any(error is one for one in self.of_others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,23 +176,23 @@ def perform(connection: Connection, turn: Turn, action: Action[R]) -> Flow[R]:
 
     Raises `InDoubt` where this attempt did nothing, and an earlier one may have.
     """
-    effect = turn.effect
-    token = _effect.set(turn.redeemed)
+    effect, around, acting = turn.effect, _acting.get(None), _Acting(turn)
+    token = _acting.set(acting)
     try:
         _check_fit(action, effect)
         _check_time(connection, turn)
         result: R = yield Invoke(action.function, effect.arguments)
-    except action.failures as error:
-        if turn.is_again:
-            yield from _tell(connection, effect, "unknown", error)
-            raise InDoubt(turn.approval) from error
-        yield from _tell(connection, effect, "failed", error)
-        raise
     except BaseException as error:  # also an interrupt: it may have happened
-        yield from _tell(connection, effect, "unknown", error)
+        nothing_done = isinstance(error, action.failures) and acting.is_own(error)
+        known = nothing_done and not turn.is_again
+        yield from _tell(connection, effect, "failed" if known else "unknown", error)
+        if around is not None:
+            around.of_others.append(error)
+        if nothing_done and not known:
+            raise InDoubt(turn.approval) from error
         raise
     finally:
-        _effect.reset(token)
+        _acting.reset(token)
     try:
         external_id = action.external_id(result) if action.external_id else None
         yield from send(
