@@ -29,7 +29,7 @@ class Answer:
     """
 
     status: int
-    document: Any
+    document: Any = field(repr=False)
     clock: datetime | None = None
 
 

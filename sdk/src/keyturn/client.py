@@ -151,7 +151,9 @@ def _options(url: str | None, api_key: str | None) -> dict[str, Any]:
     if not key:
         raise NotConfigured("there is no key: set KEYTURN_API_KEY")
     if base.scheme != "https" and base.host not in _LOCAL:
-        raise NotConfigured(f"{base}: a key is sent over https, or to this machine")
+        raise NotConfigured(
+            f"{base.host}: a key is sent over https, or to this machine"
+        )
     return {
         "base_url": base.join("/api/v1/"),
         "headers": {"Authorization": f"Bearer {key}"},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any, Generic, Literal, TypeVar
@@ -103,7 +103,7 @@ class Redeemed:
     """The started effect, and the signed token that a tool can check."""
 
     effect: HandedEffect
-    token: str
+    token: str = field(repr=False)
     verification: dict[str, Any]
 
 
@@ -413,7 +413,7 @@ def read(kind: type[T], document: Any) -> T:
     shape: Any = kind
     try:
         value: T = _reader(shape)(document)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise Unintelligible(f"this is no {kind.__name__}: {error!r}") from error
     return value
 
@@ -459,7 +459,7 @@ def _object_reader(kind: Any) -> Callable[[Any], Any]:
 def _exactly(kind: type) -> Callable[[Any], Any]:
     def take(value: Any) -> Any:
         if type(value) is not kind:
-            raise TypeError(f"{value!r} is no {kind.__name__}")
+            raise TypeError(f"a {type(value).__name__} is no {kind.__name__}")
         return value
 
     return take
@@ -467,8 +467,15 @@ def _exactly(kind: type) -> Callable[[Any], Any]:
 
 def _number(value: Any) -> float:
     if type(value) not in (int, float):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"a {type(value).__name__} is no number")
     return float(value)
+
+
+def _time(value: Any) -> datetime:
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        raise ValueError("this is no time") from None
 
 
 _SIMPLE: Mapping[Any, Callable[[Any], Any]] = {
@@ -476,5 +483,5 @@ _SIMPLE: Mapping[Any, Callable[[Any], Any]] = {
     int: _exactly(int),
     bool: _exactly(bool),
     float: _number,
-    datetime: datetime.fromisoformat,
+    datetime: _time,
 }
