@@ -2,8 +2,10 @@
 
 Erasing is one transaction: the session's key is destroyed, so that items and payloads
 are unreadable at once, and the entry that says so is signed. The rows go afterwards, in
-bounded steps that may be killed and go on. The audit chain holds digests alone and stays
-whole; that a row is gone is explained by its entry.
+bounded steps that may be killed and go on. The audit chain stays whole; that a row is
+gone is explained by its entry. Of contents it holds digests, with one exception: the
+reason of a revision, of a grant's end and of a dismissed decision stands in it in clear,
+for ever (see asking.py, granting.py, ending.py).
 """
 
 from datetime import timedelta
@@ -17,7 +19,7 @@ from approvals.services.ending_runs import close_questions
 from approvals.services.granting import SYSTEM
 from audit.append import Actor
 from kernel.clock import ClockTimestamp
-from kernel.problems import NOT_FOUND
+from kernel.problems import NOT_FOUND, Problem
 from kernel.scope import tenant_transaction
 from sessions.contract import Contract
 from sessions.holds import LEGAL_HOLD, is_held
@@ -60,8 +62,8 @@ def erase_session(
 def erase_subject(*, tenant_id: UUID, by: Acting, subject: str) -> list[UUID]:
     """Erase every session that serves a person; which ones. Repeat it if it stops.
 
-    Raises as `erase_session`; nothing of a session under a hold goes, and the others
-    that come before it are erased.
+    Raises as `erase_session`, but for what somebody else erases meanwhile; nothing of a
+    session under a hold goes, and the others that come before it are erased.
     """
     with tenant_transaction(tenant_id):
         theirs = Session.objects.filter(tenant_id=tenant_id, subject=subject)
@@ -69,11 +71,20 @@ def erase_subject(*, tenant_id: UUID, by: Acting, subject: str) -> list[UUID]:
         held = [one for one in found if is_held(tenant_id, one)]
     if held:
         raise LEGAL_HOLD(sessions=[str(one) for one in held])
-    for session_id in found:
+    return [one for one in found if _erased_now(tenant_id, by, one)]
+
+
+def _erased_now(tenant_id: UUID, by: Acting, session_id: UUID) -> bool:
+    """Whether it was this one who erased it."""
+    try:
         erase_session(
             tenant_id=tenant_id, by=by, session_id=session_id, cause="subject"
         )
-    return found
+    except Problem as problem:
+        if problem.code != DATA_ERASED.code:
+            raise
+        return False
+    return True
 
 
 def outdated_in(tenant_id: UUID, *, most: int = 100) -> list[UUID]:

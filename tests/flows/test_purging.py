@@ -18,7 +18,7 @@ from approvals.models import (
     WebhookDelivery,
 )
 from approvals.resume.purging import Purged, purge_tenant
-from approvals.services.erasure import erase_session
+from approvals.services.erasure import erase_session, erase_subject
 from approvals.services.redeem import redeem
 from approvals.services.webhooks import create_webhook
 from checkpoints.models import Effect
@@ -198,3 +198,15 @@ def test_messages_about_it_go_and_those_about_others_stay(stage: Stage) -> None:
         (left,) = WebhookDelivery.objects.all()
         assert json.loads(left.body)["data"]["session"] == str(other.session_id)
     assert kinds_of(stage.tenant_id, request.session_id).count("session.purged") == 1
+
+
+def test_what_was_erased_already_does_not_keep_the_rest_of_a_subject(
+    stage: Stage,
+) -> None:
+    """An erased session serves "[erased]", and so may one that an agent opens."""
+    gone_before, later = (ended_session(stage, subject="[erased]") for _ in range(2))
+    erase_session(tenant_id=stage.tenant_id, by=BY, session_id=gone_before)
+    done = erase_subject(tenant_id=stage.tenant_id, by=BY, subject="[erased]")
+    assert done == [later]
+    assert kinds_of(stage.tenant_id, later)[-1] == "session.erased"
+    assert kinds_of(stage.tenant_id, gone_before).count("session.erased") == 1
