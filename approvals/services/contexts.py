@@ -24,7 +24,8 @@ from sessions.queries import (
     own_run,
     own_session,
 )
-from sessions.redaction import redacted
+from sessions.redaction import redacted_text
+from sessions.runs import lock_run
 from tenants.idempotency import Once
 from tenants.principal import Principal
 from tenants.vault import DATA_ERASED
@@ -55,9 +56,14 @@ def read_context(principal: Principal, *, run_id: UUID, wanted: Wanted) -> Assem
 def record_context(
     principal: Principal, *, run_id: UUID, wanted: Wanted, once: Once | None = None
 ) -> Assembled:
-    """Build a context, and keep its digest and manifest, so that it can be named."""
+    """Build a context, and keep its digest and manifest, so that it can be named.
+
+    Nothing that it is built of changes meanwhile. Raises `not_found` (404).
+    """
 
     def work(verb: Verb) -> Assembled:
+        lock_own_session(principal, own_run(principal, run_id).session_id)
+        lock_run(run_id)
         found = assemble(lambda: own_run(principal, run_id), wanted)
         _keep(verb, principal, found)
         return found
@@ -95,10 +101,10 @@ def keep_summary(
     inputs = None
     if text is None:
         inputs, text = _summarised(principal, session_id, branch, first, last)
-    said = _usable(text)
 
     def work(verb: Verb) -> Summary:
         session = lock_own_session(principal, session_id)
+        said = _usable(text, verb.tenant_id)
         now = inputs_digest(_covered(session, branch, first, last))
         if inputs is not None and inputs != now:
             raise SUMMARY_OVERTAKEN()
@@ -158,10 +164,14 @@ def _summariser() -> Summariser:
     return found
 
 
-def _usable(text: str) -> str:
-    """The text as it may be kept: bounded, and without credentials."""
-    clean = str(redacted(text[:LONGEST_SUMMARY])[0]).replace("\x00", "")
-    clean = clean.encode(errors="replace").decode()
+def _usable(text: str, tenant_id: UUID) -> str:
+    """The text as it may be kept: without credentials, and bounded.
+
+    Nothing is taken out of it afterwards but its end: two halves would become one that
+    nobody looks at, and a part that is cut off would not be known any more.
+    """
+    plain = text.replace("\x00", "").encode(errors="replace").decode()
+    clean = redacted_text(plain, tenant_id)[:LONGEST_SUMMARY]
     if not clean.strip():
         raise SUMMARY_FAILED("It is empty.")
     return clean
@@ -190,8 +200,9 @@ def _keep(verb: Verb, principal: Principal, found: Assembled) -> None:
         tokens=found.built.tokens,
         manifest=found.built.manifest,
     )
-    # A twin that recorded the same at the same time has recorded it.
     Context.objects.bulk_create([row], ignore_conflicts=True)
+    if not Context.objects.filter(id=row.id).exists():
+        return  # A twin that kept the same at the same time has recorded it.
     verb.record(
         "context.recorded",
         actor=principal.actor,

@@ -1,14 +1,11 @@
 """Purging what was erased: whole, whatever is in it, and beside whatever else happens."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from uuid import UUID
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connection
 
 from approvals.models import (
     Request,
@@ -30,9 +27,9 @@ from sessions.services.sessions import open_session
 from tenants.models import IdempotencyRecord
 from tests.api import Api
 from tests.approvals.stage import Stage, fresh_stage
-from tests.approvals.superuser import superuser
 from tests.chain import kinds_of
 from tests.checkpoints.tampering import tamper
+from tests.concurrency import impatient, locked_by_another
 from tests.factories import unique
 from tests.flows.test_erasure import BY, age, count, ended_session, gone
 from tests.refusals import refused
@@ -42,26 +39,6 @@ from tests.tenants.test_isolation import gate_shared
 @pytest.fixture
 def stage() -> Stage:
     return fresh_stage()
-
-
-@contextmanager
-def impatient() -> Iterator[None]:
-    """Locks of others are not waited for long."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET lock_timeout = '50ms'")
-    try:
-        yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("RESET lock_timeout")
-
-
-@contextmanager
-def locked_by_another(table: str, which: str) -> Iterator[None]:
-    with superuser() as other, other.transaction():
-        found = other.execute(f"SELECT FROM {table} WHERE {which} FOR UPDATE".encode())
-        assert found.rowcount == 1
-        yield
 
 
 def test_a_hold_waits_for_whoever_may_be_erasing(stage: Stage) -> None:

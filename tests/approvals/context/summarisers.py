@@ -35,6 +35,20 @@ def no_text(_: Sequence[Entry]) -> object:
     return {"text": "x"}
 
 
+SECRET = "AKIA" + "Q" * 15 + "7"
+
+
+def cut(_: Sequence[Entry]) -> str:
+    """A secret across the place where a summary ends."""
+    return "x " * 9_995 + SECRET
+
+
+def halved(_: Sequence[Entry]) -> str:
+    """A secret in two halves, with a character between that is not kept."""
+    return f"{SECRET[:9]}\x00{SECRET[9:]}"
+
+
+LEAKING = {name: f"{__name__}.{name}" for name in ("cut", "halved")}
 HOSTILE = {
     name: f"{__name__}.{name}"
     for name in ("empty", "lying", "raising", "injecting", "endless", "no_text")

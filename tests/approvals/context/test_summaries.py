@@ -5,8 +5,10 @@ import json
 import pytest
 
 from approvals.models import Summary
+from approvals.services.contexts import LONGEST_SUMMARY
 from kernel.scope import tenant_transaction
 from sessions.models import Item
+from tenants.services.patterns import add_secret_pattern
 from tests.approvals.context import summarisers
 from tests.approvals.context.talking import Desk, dropped, said, texts
 from tests.approvals.superuser import superuser
@@ -95,3 +97,30 @@ def test_a_secret_in_it_is_not_kept(long_talk: Desk) -> None:
     answer = long_talk.summarise(first=1, last=2, text=f"Use {secret}")
     assert answer.status_code == 201
     assert secret not in answer.content.decode()
+
+
+def test_a_secret_of_the_tenants_own_shape_is_not_kept_either(long_talk: Desk) -> None:
+    house, token = long_talk.stage.house, "hps-" + "AB12" * 4
+    add_secret_pattern(
+        tenant_id=house.id,
+        by=house.alice.id,
+        kind="halden key",
+        prefix="hps-",
+        alphabet="upper",
+        least=16,
+    )
+    answer = long_talk.summarise(first=1, last=2, text=f"Use {token}")
+    assert answer.status_code == 201
+    assert "[redacted: halden key, " in answer.json()["text"]
+    assert token not in answer.json()["text"]
+
+
+@pytest.mark.parametrize("name", ["cut", "halved"])
+def test_nothing_of_a_secret_is_left_where_the_text_is_cut(
+    long_talk: Desk, settings: object, name: str
+) -> None:
+    settings.SUMMARISER = summarisers.LEAKING[name]  # type: ignore[attr-defined]
+    answer = long_talk.summarise(first=1, last=20)
+    assert answer.status_code == 201
+    assert "AKIA" not in answer.json()["text"]
+    assert len(answer.json()["text"]) <= LONGEST_SUMMARY
