@@ -41,6 +41,10 @@ class Entry(models.Model):
                 fields=["tenant_id", "subject_id", "kind"], name="audit_entry_subject"
             ),
             models.Index(fields=["tenant_id", "at"], name="audit_entry_at"),
+            models.Index(fields=["tenant_id", "kind", "seq"], name="audit_entry_kind"),
+            models.Index(
+                fields=["tenant_id", "actor_id", "seq"], name="audit_entry_actor"
+            ),
         ]
 
     def __str__(self) -> str:

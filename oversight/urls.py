@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from oversight import views, workflows
+from oversight import audit_log, views, workflows
 
 urlpatterns = [
     path("t/<slug:slug>/runs", views.runs, name="runs"),
@@ -27,5 +27,8 @@ urlpatterns = [
         name="workflow_export",
     ),
     path("t/<slug:slug>/runs/<uuid:id>/attend", views.attend, name="attend"),
+    path("t/<slug:slug>/audit", audit_log.audit, name="audit"),
+    path("t/<slug:slug>/audit/verify", audit_log.verify, name="audit_verify"),
+    path("t/<slug:slug>/audit/export", audit_log.export, name="audit_export"),
     path("t/<slug:slug>/drills", views.drills, name="drills"),
 ]

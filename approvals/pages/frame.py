@@ -18,7 +18,10 @@ PLACES: Final = (
     ("workflows", "Workflows", "trace", "f"),
 )
 # For those who oversee the tenant: owners, admins and auditors.
-OVERSEEN: Final = (("drills", "Drills", "anchor", "d"),)
+OVERSEEN: Final = (
+    ("audit", "Audit log", "audit", "a"),
+    ("drills", "Drills", "anchor", "d"),
+)
 # For those who administer it.
 ADMINISTERED: Final = (("webhooks", "Webhooks", "external", "w"),)
 

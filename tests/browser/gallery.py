@@ -80,11 +80,12 @@ FACTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Gallery:
-    """`pages` are addresses by the name of their picture."""
+    """Addresses by the name of their picture: `pages`, and what only the owner sees."""
 
     stage: Stage
     reader: Somebody
     pages: Mapping[str, str]
+    owned: Mapping[str, str]
 
 
 def open_gallery(tool: Mapping[str, Any]) -> Gallery:
@@ -118,7 +119,18 @@ def open_gallery(tool: Mapping[str, Any]) -> Gallery:
         "refused": _refused(stage),
         "confirmed": _confirmed(stage),
     }
-    return Gallery(stage=stage, reader=stage.bob, pages=_addresses(stage, requests))
+    return Gallery(
+        stage=stage,
+        reader=stage.bob,
+        pages=_addresses(stage, requests),
+        owned=_owned(stage),
+    )
+
+
+def _owned(stage: Stage) -> dict[str, str]:
+    home = f"/t/{stage.house.tenant.slug}"
+    names = ("audit", "drills", "webhooks")
+    return {name: f"{home}/{name}" for name in names}
 
 
 def _addresses(stage: Stage, requests: Mapping[str, Request]) -> dict[str, str]:

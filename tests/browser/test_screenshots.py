@@ -28,13 +28,15 @@ def gallery(installation: Installation) -> Iterator[Gallery]:
 def test_pictures(visit: Visit, gallery: Gallery, width: str, scheme: str) -> None:
     wide, high = WIDTHS[width]
     size = {"width": wide, "height": high}
-    visitor = visit(gallery.reader, viewport=size, color_scheme=scheme)
     folder = ROOT / "var" / "screenshots" / f"{width}-{scheme}"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, path in gallery.pages.items():
-        visitor.page.goto(path, wait_until="load")
-        visitor.page.screenshot(path=folder / f"{name}.png")
-        _open_sheets(visitor.page, folder, name)
+    owner = gallery.stage.house.alice
+    for reader, pages in ((gallery.reader, gallery.pages), (owner, gallery.owned)):
+        page = visit(reader, viewport=size, color_scheme=scheme).page
+        for name, path in pages.items():
+            page.goto(path, wait_until="load")
+            page.screenshot(path=folder / f"{name}.png")
+            _open_sheets(page, folder, name)
 
 
 def _open_sheets(page: Page, folder: Path, name: str) -> None:

@@ -38,6 +38,21 @@ def test_lists(stage: Stage, path: str) -> None:
     assert statements(stage, path) == before <= MOST[path]
 
 
+def test_the_audit_log(stage: Stage) -> None:
+    alice = reader(stage, stage.house.alice)
+
+    def cost() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert alice.get("audit").status_code == 200
+        return len(captured)
+
+    stage.answer(stage.ask())
+    before = cost()
+    for _ in range(3):
+        stage.answer(stage.ask(), stage.reviewer("Carol"))
+    assert cost() == before <= 25
+
+
 def unchanged(stage: Stage, path: str, grow: Callable[[], None]) -> None:
     before = statements(stage, path)
     grow()
