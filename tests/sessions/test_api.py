@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -345,7 +346,16 @@ def test_a_key_without_the_scope_reads_and_does_not_write(
     assert code(reader.post("sessions", {"subject": "x"})) == (403, "scope_missing")
 
 
+FILE = {"total": "12.50"}
+FOUND = (
+    f"sessions/{{session}}/artifacts/{sha256(json.dumps(FILE).encode()).hexdigest()}"
+)
 ROUTES: list[tuple[str, str, Any]] = [
+    ("get", "sessions/{session}/artifacts", None),
+    ("post", "sessions/{session}/artifacts", FILE),
+    ("get", FOUND, None),
+    ("get", f"{FOUND}/content", None),
+    ("post", f"{FOUND}/remove", {}),
     ("get", "sessions/{session}", None),
     ("get", "sessions/{session}/items", None),
     ("post", "sessions/{session}/items", {"items": [1]}),
@@ -382,6 +392,7 @@ def test_to_a_stranger_it_is_as_if_there_were_nothing(
 ) -> None:
     verb, saved = WRITES["checkpoints"]
     said(api.post(f"runs/{run_id}/{verb}", saved, fence=1), 201)
+    said(api.post(f"sessions/{session_id}/artifacts", FILE), 201)
     before = said(api.get(f"runs/{run_id}"))
     for stranger in (
         Api.of(fresh_agent(house.alice, name="other")),
@@ -438,7 +449,8 @@ def test_every_address_of_a_run_or_session_is_in_the_strangers_matrix() -> None:
 
 
 def _shape(path: str) -> str:
-    return path.replace("<positive:number>", "1")
+    digest = sha256(json.dumps(FILE).encode()).hexdigest()
+    return path.replace("<positive:number>", "1").replace("<sha256:digest>", digest)
 
 
 @pytest.mark.parametrize("path", LISTS)
