@@ -197,6 +197,10 @@ class Contract:
         """Whether the agent may read the fact back."""
         return self._visibility(name) != "overseers"
 
+    def shows_person(self, name: str, *, oversees: bool) -> bool:
+        """Whether a member may read the fact's value; its name is no secret."""
+        return oversees or self._visibility(name) != "overseers"
+
     @property
     def retention(self) -> int | None:
         """For how many days its runs are kept, unless the tenant says otherwise."""

@@ -13,6 +13,7 @@ MOST_LEASE: Final = 3_600
 SAYABLE: Final = [each for each in Provenance.values if each != Provenance.REVIEWER]
 MANY: Final = 200
 MOST_NUMBER: Final = 2**31 - 1
+LAPSED: Final = "Its lifetime is over: by now it counts as not stated."
 
 
 class Text(serializers.CharField):
@@ -260,6 +261,7 @@ class FactDocument(serializers.Serializer[Any]):
     observed_at = serializers.DateTimeField()
     age_seconds = serializers.FloatField()
     version = serializers.IntegerField()
+    lapsed = serializers.BooleanField(help_text=LAPSED)
 
 
 class FactThenDocument(serializers.Serializer[Any]):
@@ -269,6 +271,7 @@ class FactThenDocument(serializers.Serializer[Any]):
     evidence_digest = serializers.CharField()
     observed_at = serializers.DateTimeField()
     version = serializers.IntegerField()
+    lapsed = serializers.BooleanField(help_text=LAPSED)
 
 
 class StateDocument(serializers.Serializer[Any]):

@@ -116,7 +116,11 @@ class RadiusRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactRow:
-    """One typed fact with its proof. `value` is its exact text."""
+    """One typed fact with its proof. `value` is its exact text.
+
+    Of one that is `withheld` the viewer learns the name alone; one that has `lapsed`
+    counts as if it had not been stated.
+    """
 
     name: str
     value: str
@@ -124,6 +128,8 @@ class FactRow:
     reference: str = ""
     href: str = ""
     observed_at: datetime | None = None
+    withheld: bool = False
+    lapsed: bool = False
 
     @property
     def untrusted(self) -> bool:
@@ -138,13 +144,17 @@ class FactRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreconditionRow:
-    """What must hold at the moment of the action; `holds` is None when not known yet."""
+    """What must hold at the moment of the action; `holds` is None when not known yet.
+
+    `withheld`: the value as it stands is not for this viewer.
+    """
 
     field: str
     equals: str
     current: str | None = None
     max_age: timedelta | None = None
     holds: bool | None = None
+    withheld: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,6 +257,7 @@ class CaseView:
     desk: Desk | None = None
     progress: Progress | None = None
     notice: Notice | None = None
+    erased_at: datetime | None = None
     place: str = ""
     queue_href: str = ""
     previous_href: str = ""

@@ -8,6 +8,7 @@ from django.db.models import FETCH_RAISE
 from approvals.models import Request
 from approvals.pages.addresses import address, short_name
 from approvals.pages.case.facts import fact_rows
+from approvals.pages.case.reading import reading_of
 from approvals.pages.viewer import Viewer
 from approvals.presentation.case import Link
 from checkpoints.models import Checkpoint
@@ -34,7 +35,8 @@ STANDS: Final = {
 def run_view(viewer: Viewer, run_id: UUID) -> RunView:
     """Raises `not_found` for a run that the member may not see."""
     run, slug = visible_run(viewer, run_id), viewer.slug
-    requests = _requests(viewer, run)
+    requests, now = _requests(viewer, run), database_now()
+    reading = reading_of(viewer, run.workflow, now)
     return RunView(
         id=str(run.id),
         label=short_name("RUN", run.id),
@@ -46,7 +48,7 @@ def run_view(viewer: Viewer, run_id: UUID) -> RunView:
         stage=run.stage,
         answer=_answer(run, requests),
         opened_at=run.created_at,
-        now=database_now(),
+        now=now,
         fence=run.fence,
         runs_href=address("runs", slug),
         state_href=address("run_state", slug, run.id),
@@ -56,7 +58,9 @@ def run_view(viewer: Viewer, run_id: UUID) -> RunView:
         head=_head(run),
         lease_until=run.due_at,
         external_id=run.external_id or "",
-        facts=fact_rows(list(Fact.objects.filter(run_id=run.id).order_by("name"))),
+        facts=fact_rows(
+            list(Fact.objects.filter(run_id=run.id).order_by("name")), reading
+        ),
         requests=tuple(
             Link(
                 text=short_name("REQ", one.id),
@@ -64,8 +68,9 @@ def run_view(viewer: Viewer, run_id: UUID) -> RunView:
             )
             for one in requests
         ),
-        story=read_story(viewer, run, requests),
+        story=read_story(viewer, run, requests, reading),
         attention=attention_view(viewer, run, requests),
+        erased_at=run.session.erased_at,
     )
 
 

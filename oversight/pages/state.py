@@ -6,6 +6,7 @@ from typing import Self
 from uuid import UUID
 
 from approvals.pages.addresses import address, short_name
+from approvals.pages.case.reading import Reading, reading_of
 from approvals.pages.viewer import Viewer
 from approvals.presentation.arguments import exact_text
 from kernel.clock import database_now
@@ -46,7 +47,7 @@ def state_view(viewer: Viewer, run_id: UUID, span: Span) -> StateView:
     run = visible_run(viewer, run_id)
     first, last = span.of(run)
     before, after = state_at_version(run, first), state_at_version(run, last)
-    workflow, slug = run.workflow, viewer.slug
+    workflow, slug, now = run.workflow, viewer.slug, database_now()
     version = f"?version={workflow.version}"
     return StateView(
         label=short_name("RUN", run.id),
@@ -58,8 +59,8 @@ def state_view(viewer: Viewer, run_id: UUID, span: Span) -> StateView:
         only_changed=span.only_changed,
         moved=_moved(before, after),
         at=after.at,
-        now=database_now(),
-        facts=tuple(_facts(before, after, span)),
+        now=now,
+        facts=tuple(_facts(before, after, span, reading_of(viewer, workflow, now))),
         workflow_href=place("workflow", slug, workflow.kind, version),
         diagrams=diagrams_of(workflow.definition, after.stage),
     )
@@ -80,27 +81,29 @@ def _moved(before: StateThen, after: StateThen) -> str:
     return f"Moved: {', '.join(said)}." if said else "State and stage are the same."
 
 
-def _facts(before: StateThen, after: StateThen, span: Span) -> list[StateFact]:
+def _facts(
+    before: StateThen, after: StateThen, span: Span, reading: Reading
+) -> list[StateFact]:
     changed = {one.name for one in differences(before, after)}
     names = sorted({*before.facts, *after.facts})
     return [
-        _fact(name, before.facts.get(name), after.facts.get(name), name in changed)
+        StateFact(
+            name=name,
+            then=_stated(before.facts.get(name), reading.shows(name)),
+            now=_stated(after.facts.get(name), reading.shows(name)),
+            changed=name in changed,
+        )
         for name in names
         if span.name in name and (name in changed or not span.only_changed)
     ]
 
 
-def _fact(
-    name: str, then: FactThen | None, now: FactThen | None, changed: bool
-) -> StateFact:
-    return StateFact(name=name, then=_stated(then), now=_stated(now), changed=changed)
-
-
-def _stated(fact: FactThen | None) -> StatedValue | None:
+def _stated(fact: FactThen | None, shown: bool) -> StatedValue | None:
     if fact is None:
         return None
     return StatedValue(
-        text=exact_text(fact.value),
+        text=exact_text(fact.value) if shown else "",
         provenance=fact.provenance or "model",
-        reference=fact.reference,
+        reference=fact.reference if shown else "",
+        withheld=not shown,
     )

@@ -6,6 +6,7 @@ from typing import Any, Final
 from approvals.models import Decision, Request, Revision, VerificationReport
 from approvals.pages.addresses import address, short_name
 from approvals.pages.attempts import attempt_rows
+from approvals.pages.case.reading import Reading
 from approvals.pages.case.timeline import decider, decision_rows, transition_words
 from approvals.pages.pins import pins_of
 from approvals.presentation.arguments import exact_text
@@ -22,7 +23,7 @@ from oversight.presentation.run import (
 from sessions.models import Transition
 
 
-def transition_step(row: Transition) -> StoryStep:
+def transition_step(row: Transition, reading: Reading) -> StoryStep:
     """A change of state or stage, or of facts; the agent's own reason is marked so."""
     moved = mark("run", row.to_state)
     by_agent = row.actor_type == "agent"
@@ -33,16 +34,19 @@ def transition_step(row: Transition) -> StoryStep:
         sentence="" if by_agent else row.reason,
         said=row.reason if by_agent else "",
         said_by_agent=by_agent,
-        facts=tuple(_fact(name, said) for name, said in row.changes.items()),
+        facts=tuple(
+            _fact(name, said, reading.shows(name)) for name, said in row.changes.items()
+        ),
     )
 
 
-def _fact(name: str, said: dict[str, Any]) -> FactChange:
+def _fact(name: str, said: dict[str, Any], shown: bool) -> FactChange:
     return FactChange(
         name=name,
-        before=exact_text(said["from"]) if "from" in said else None,
-        after=exact_text(said["to"]) if "to" in said else None,
+        before=exact_text(said["from"]) if "from" in said and shown else None,
+        after=exact_text(said["to"]) if "to" in said and shown else None,
         provenance=str(said.get("provenance", "model")),
+        withheld=not shown,
     )
 
 

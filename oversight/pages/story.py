@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db.models import FETCH_RAISE, Model, QuerySet
 
 from approvals.models import Decision, Request, Revision, VerificationReport
+from approvals.pages.case.reading import Reading
 from approvals.pages.viewer import Viewer
 from checkpoints.models import Attempt, Checkpoint, Effect
 from oversight.pages.recovery import recovery_steps
@@ -26,7 +27,7 @@ MOST: Final = 300  # newest rows of each kind
 
 
 def read_story(
-    viewer: Viewer, run: Run, requests: Sequence[Request]
+    viewer: Viewer, run: Run, requests: Sequence[Request], reading: Reading
 ) -> tuple[StoryStep, ...]:
     """All of the run, and of its requests those that the reader sees."""
     slug = viewer.slug
@@ -34,7 +35,10 @@ def read_story(
     of = {"request_id__in": list(seen)}
     decisions = Decision.objects.filter(**of).select_related("member__user", "revision")
     steps = chain(
-        map(transition_step, _newest(Transition.objects.filter(run_id=run.id))),
+        (
+            transition_step(one, reading)
+            for one in _newest(Transition.objects.filter(run_id=run.id))
+        ),
         map(checkpoint_step, _newest(_points(run))),
         (
             revision_step(one, seen[one.request_id], slug)

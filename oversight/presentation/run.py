@@ -38,12 +38,16 @@ class RunsView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactChange:
-    """One fact before and after a transition; None where there was no value."""
+    """One fact before and after a transition; None where there was no value.
+
+    Of one that is `withheld` the viewer learns that it changed.
+    """
 
     name: str
     before: str | None
     after: str | None
     provenance: str
+    withheld: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,3 +152,4 @@ class RunView:
     story: tuple[StoryStep, ...] = ()
     pages: Pages | None = None
     attention: AttentionView | None = None
+    erased_at: datetime | None = None

@@ -132,11 +132,12 @@ class WorkflowForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedValue:
-    """What a fact said, and from where."""
+    """What a fact said, and from where; nothing of it where that is `withheld`."""
 
     text: str
     provenance: str
     reference: str
+    withheld: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime, timedelta
 from typing import Any
 
+from kernel.clock import database_now
 from sessions.contract import Contract
-from sessions.history import StateThen, differences
+from sessions.history import FactThen, StateThen, differences
 from sessions.hooks import hooks
 from sessions.models import Branch, Item, Removal, Run, Session, Transition
 from sessions.queries import TRUNK, FactNow, facts_of, waiting_sessions
@@ -71,7 +73,7 @@ def run_document(run: Run) -> dict[str, Any]:
     return {
         **run_row(run),
         "facts": {
-            name: _fact(fact)
+            name: _fact(fact, lapsed=_has_lapsed(run, name, fact.age))
             for name, fact in shown_to_agent(run, facts_of(run)).items()
         },
         "open_requests": list(hooks.open_requests([run.id]).get(run.id, ())),
@@ -128,19 +130,26 @@ def transition_document(run: Run, transition: Transition) -> dict[str, Any]:
 
 def state_document(run: Run, then: StateThen) -> dict[str, Any]:
     """A run's state as it was, as its agent may read it."""
-    shown = shown_to_agent(run, then.facts)
-    facts = {name: asdict(fact) for name, fact in shown.items()}
+    shown, now = shown_to_agent(run, then.facts), database_now()
+    facts = {name: _then(run, name, fact, now) for name, fact in shown.items()}
     return {**_place_in_history(then), "seq": then.seq, "facts": facts}
 
 
 def diff_document(run: Run, before: StateThen, after: StateThen) -> dict[str, Any]:
     """What differs between two states of a run, as its agent may read it."""
-    shows = Contract.of(run.workflow).shows_agent
+    shows, now = Contract.of(run.workflow).shows_agent, database_now()
     differ = [one for one in differences(before, after) if shows(one.name)]
     return {
         "before": _place_in_history(before),
         "after": _place_in_history(after),
-        "facts": [asdict(one) for one in differ],
+        "facts": [
+            {
+                "name": one.name,
+                "before": _then(run, one.name, one.before, now),
+                "after": _then(run, one.name, one.after, now),
+            }
+            for one in differ
+        ],
     }
 
 
@@ -159,7 +168,18 @@ def _head(run: Run) -> dict[str, Any] | None:
     return {"number": run.head_number, "digest": bytes(run.head_digest).hex()}
 
 
-def _fact(fact: FactNow) -> dict[str, Any]:
+def _has_lapsed(run: Run, name: str, age: timedelta) -> bool:
+    return Contract.of(run.workflow).has_lapsed(name, age.total_seconds())
+
+
+def _then(run: Run, name: str, fact: FactThen | None, now: datetime) -> Any:
+    """A fact as it was; whether it still counts is said of today."""
+    if fact is None:
+        return None
+    return {**asdict(fact), "lapsed": _has_lapsed(run, name, now - fact.observed_at)}
+
+
+def _fact(fact: FactNow, *, lapsed: bool) -> dict[str, Any]:
     return {
         "value": fact.value,
         "provenance": fact.provenance,
@@ -168,6 +188,7 @@ def _fact(fact: FactNow) -> dict[str, Any]:
         "observed_at": fact.observed_at,
         "age_seconds": round(fact.age.total_seconds(), 3),
         "version": fact.version,
+        "lapsed": lapsed,
     }
 
 

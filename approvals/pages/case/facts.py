@@ -1,9 +1,10 @@
 """The run's typed facts with what vouches for them, and what must hold when it acts."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
+from approvals.pages.case.reading import Reading
 from approvals.pages.case.record import CaseRecord
 from approvals.presentation.arguments import exact_text
 from approvals.presentation.case import FactRow, PreconditionRow, RadiusRow
@@ -15,17 +16,21 @@ from sessions.models import Fact
 FACT_DOMAIN = "keyturn/fact/v1"
 
 
-def fact_rows(facts: Sequence[Fact]) -> tuple[FactRow, ...]:
+def fact_rows(facts: Sequence[Fact], reading: Reading) -> tuple[FactRow, ...]:
     """Facts as they stand now, by name."""
-    return tuple(
-        FactRow(
-            name=fact.name,
-            value=exact_text(fact.value),
-            provenance=fact.provenance,
-            reference=fact.reference,
-            observed_at=fact.observed_at,
-        )
-        for fact in facts
+    return tuple(_row(fact, reading) for fact in facts)
+
+
+def _row(fact: Fact, reading: Reading) -> FactRow:
+    shown = reading.shows(fact.name)
+    return FactRow(
+        name=fact.name,
+        value=exact_text(fact.value) if shown else "",
+        provenance=fact.provenance,
+        reference=fact.reference if shown else "",
+        observed_at=fact.observed_at,
+        withheld=not shown,
+        lapsed=reading.has_lapsed(fact),
     )
 
 
@@ -33,28 +38,31 @@ def precondition_rows(record: CaseRecord) -> tuple[PreconditionRow, ...]:
     """What the sealed record demands, and whether it is true at this moment."""
     facts = {fact.name: fact for fact in record.facts}
     return tuple(
-        _precondition(wanted, facts.get(wanted["field"]), record.now)
+        _precondition(wanted, facts.get(wanted["field"]), record.reading)
         for wanted in record.sealed.get("preconditions", ())
     )
 
 
 def _precondition(
-    wanted: Mapping[str, Any], fact: Fact | None, now: datetime
+    wanted: Mapping[str, Any], fact: Fact | None, reading: Reading
 ) -> PreconditionRow:
-    most = wanted.get("max_age")
+    most, shown = wanted.get("max_age"), reading.shows(wanted["field"])
     return PreconditionRow(
         field=wanted["field"],
         equals=exact_text(wanted["equals"]) if "equals" in wanted else "",
-        current=None if fact is None else exact_text(fact.value),
+        current=exact_text(fact.value) if fact is not None and shown else None,
         max_age=None if most is None else timedelta(seconds=most),
-        holds=fact is not None and _holds(wanted, fact, now),
+        holds=fact is not None and _holds(wanted, fact, reading),
+        withheld=fact is not None and not shown,
     )
 
 
-def _holds(wanted: Mapping[str, Any], fact: Fact, now: datetime) -> bool:
+def _holds(wanted: Mapping[str, Any], fact: Fact, reading: Reading) -> bool:
     """As the check will ask it; compared as JSON, since Python takes true for 1."""
-    most = wanted.get("max_age")
-    if most is not None and (now - fact.observed_at).total_seconds() > most:
+    most = (wanted.get("max_age"), reading.contract.max_age(fact.name))
+    if any(one is not None and reading.age(fact) > one for one in most):
+        return False
+    if reading.has_lapsed(fact):
         return False
     if "equals" not in wanted:
         return True

@@ -18,6 +18,7 @@ from approvals.models import (
     Revision,
     VerificationReport,
 )
+from approvals.pages.case.reading import Reading, reading_of
 from approvals.pages.case.side import asking_side
 from approvals.pages.sealed import sealed_obligation, sealed_record
 from approvals.pages.viewer import Viewer
@@ -62,6 +63,7 @@ class CaseRecord:
     secrets: Sequence[Use]
     asking_side: Mapping[UUID, str]
     people: Mapping[UUID, str]
+    reading: Reading
     now: datetime
 
     @property
@@ -129,7 +131,7 @@ def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
     revision, before = _wordings(request)
     decisions = _decisions(request)
     effect = Effect.objects.filter(request=request.id).order_by("-id").first()
-    envelope = Envelope(bytes(revision.envelope))
+    envelope, now = Envelope(bytes(revision.envelope)), database_now()
     return CaseRecord(
         viewer=viewer,
         rights=viewer.rights_on(request.queue_id),
@@ -149,7 +151,8 @@ def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
         secrets=_secrets(request, envelope),
         asking_side=asking_side(request, revision, envelope),
         people=_people(request.tenant_id),
-        now=database_now(),
+        reading=reading_of(viewer, request.run.workflow, now),
+        now=now,
     )
 
 

@@ -183,7 +183,10 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactNow:
-    """A fact as it stands. `age_seconds` is by the server's clock."""
+    """A fact as it stands. `age_seconds` is by the server's clock.
+
+    One that has `lapsed` counts as if it had not been stated.
+    """
 
     value: Any
     provenance: str
@@ -192,6 +195,7 @@ class FactNow:
     observed_at: datetime
     age_seconds: float
     version: int
+    lapsed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

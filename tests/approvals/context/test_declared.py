@@ -85,6 +85,27 @@ def test_an_agent_reads_back_what_is_not_for_overseers_alone(
     assert "<secret>" not in text
 
 
+@pytest.mark.parametrize("door", ["", "/state"])
+def test_an_agent_is_told_which_fact_has_lapsed(told: Desk, door: str) -> None:
+    def lapsed() -> set[str]:
+        answer = told.robot.client().get(f"/api/v1/runs/{told.run.id}{door}").json()
+        return {name for name, fact in answer["facts"].items() if fact["lapsed"]}
+
+    assert lapsed() == set()
+    age(told, 61)
+    superuser_says(
+        "update agent_sessions_transition set created_at = created_at"
+        f" - interval '61 seconds' where run_id = '{told.run.id}'"
+    )
+    assert lapsed() == {"open"}
+
+
+def test_a_difference_tells_it_too(told: Desk) -> None:
+    place = f"/api/v1/runs/{told.run.id}/state/diff?before=0&after=1"
+    for fact in told.robot.client().get(place).json()["facts"]:
+        assert (fact["before"], fact["after"]["lapsed"]) == (None, False)
+
+
 def test_a_fact_whose_lifetime_is_over_is_in_no_context(told: Desk) -> None:
     age(told, 61)
     context = told.context()
