@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from hashlib import sha256
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -92,6 +93,12 @@ class Terms:
     def status_url(self) -> str | None:
         """Where it can be asked what came of a key, in place of `{key}`."""
         return self.definition.get("status_url")
+
+    @property
+    def status_digest(self) -> bytes | None:
+        """The SHA-256 of that address, by which it is known again."""
+        url = self.status_url
+        return None if url is None else sha256(url.encode()).digest()
 
     @property
     def headers(self) -> Mapping[str, str]:

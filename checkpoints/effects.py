@@ -218,6 +218,16 @@ def absence_proved(effect: Effect, *, asked: float | None = None) -> Outcome:
     return Passed()
 
 
+def is_asked_where_sent(effect: Effect, at: bytes | None) -> bool:
+    """Whether the tool was asked where it told of keys when this one was sent.
+
+    `at` is `Terms.status_digest` of the tool as it was when it was asked.
+    """
+    attempt = attempt_of(effect, effect.attempt)
+    assert attempt is not None
+    return attempt.status_digest is not None and bytes(attempt.status_digest) == at
+
+
 def _refuse_second(run: Run, key: bytes) -> None:
     rows = Effect.objects.filter(tenant_id=run.tenant_id, key=key)
     if rows.exclude(state__in=[State.FAILED, State.ABSENT]).exists():
@@ -235,6 +245,7 @@ def _add_attempt(effect: Effect, fence: int, send_before: datetime) -> Attempt:
         number=effect.attempt,
         fence=fence,
         send_before=send_before,
+        status_digest=Terms.of(effect.tool).status_digest,
     )
 
 

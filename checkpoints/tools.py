@@ -45,13 +45,15 @@ class ToolStatus:
     """What the tool says came of a key.
 
     `absent` proves nothing before it has settled, counted at `asked` (this process's
-    monotonic clock, before the question was sent); `unproved` proves nothing at all.
+    monotonic clock, before the question was sent); nor if it was asked `at` another
+    address than when the key was sent; `unproved` proves nothing at all.
     """
 
     state: Literal["confirmed", "failed", "absent", "unproved"]
     external_id: str = ""
     evidence: dict[str, Any] = field(default_factory=dict)
     asked: float = field(default_factory=time.monotonic)
+    at: bytes | None = None  # `Terms.status_digest`
 
 
 def check_arguments(
@@ -128,7 +130,8 @@ def ask_status(tool: Tool, *, key: bytes) -> ToolStatus:
         return ToolStatus(state="unproved", evidence=_without(error))
     except (NotSent, Unanswered) as error:
         return ToolStatus(state="unproved", evidence=_why(error, values))
-    return replace(_status(values.cut_out_of(answer)), asked=asked)
+    said = _status(values.cut_out_of(answer))
+    return replace(said, asked=asked, at=terms.status_digest)
 
 
 def _headers(

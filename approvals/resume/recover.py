@@ -26,6 +26,7 @@ from approvals.services.scene import lock_scene_of
 from checkpoints.definition import Terms
 from checkpoints.effects import (
     absence_proved,
+    is_asked_where_sent,
     lock_effect,
     may_try_again,
     next_attempt,
@@ -116,7 +117,7 @@ def _judge(
         settled = absence_proved(effect, asked=proved.asked)
         if isinstance(settled, Refused):
             return _look_again(verb, claimed, run, settled)
-        if proved.state == "absent":
+        if proved.state == "absent" and is_asked_where_sent(effect, proved.at):
             effect = _absent(verb, effect, proved)
     if allowed and isinstance(may_try_again(effect), Passed):
         return _again(verb, claimed, run, request, effect)

@@ -70,12 +70,17 @@ class Effect(TenantModel):
 
 
 class Attempt(TenantModel):
-    """One try, with the deadline after which it must not be sent any more."""
+    """One try, with the deadline after which it must not be sent any more.
+
+    `status_digest` is the digest of the address where the tool told, as it was sent, what
+    comes of a key: what another address does not know of may have happened.
+    """
 
     effect = TenantForeignKey(Effect, db_index=False)
     number = models.PositiveIntegerField()
     fence = models.BigIntegerField()
     send_before = models.DateTimeField()
+    status_digest = models.BinaryField(max_length=32, null=True)
     outcome = models.CharField(max_length=16, blank=True)
     evidence = models.JSONField(default=dict)
     ended_at = models.DateTimeField(null=True)

@@ -10,6 +10,7 @@ import pytest
 from approvals.models import Request
 from approvals.resume.work import work
 from approvals.services.attention import release_run
+from checkpoints.services import change_tool
 from kernel.scope import tenant_transaction
 from sessions.models import Run
 from tests.approvals.stage import Stage, fresh_stage
@@ -165,6 +166,26 @@ def test_the_tool_is_believed_of_what_was_agreed_to(
     assert work(jobs_of(stage, request)[0].id) == ANSWERS[behaviour]
     assert effect_of(stage, request).state == ANSWERS[behaviour]
     assert state_of(stage, run) == Run.State.RUNNING
+
+
+def test_that_another_address_does_not_know_of_it_proves_nothing(
+    tool_server: ToolServer,
+) -> None:
+    """It happened; then the tool is moved to a system that never heard of it."""
+    terms = tool_server.definition(attempts=1)
+    stage, run, request = sent(tool_server, terms, "commit_then_drop")
+    elsewhere = {"status_url": tool_server.definition()["status_url"]}
+    change_tool(
+        tenant_id=stage.tenant_id,
+        by=stage.house.alice.id,
+        tool_id=stage.tool.id,
+        mode="managed",
+        risk="high",
+        definition=stage.tool.definition | elsewhere,
+    )
+    assert work(jobs_of(stage, request)[0].id) == "effect.needs_attention"
+    assert effect_of(stage, request).state == "needs_attention"
+    assert state_of(stage, run) == Run.State.NEEDS_ATTENTION
 
 
 def test_what_was_agreed_to_is_sent_again_as_it_was(tool_server: ToolServer) -> None:

@@ -62,7 +62,7 @@ KEPT: Final = {
     "approvals_request": {"allowed": CODE, "risk": CODE, "state": CODE},
     "approvals_revision": {"author_type": CODE, "digest": DIGEST},
     "approvals_verificationreport": {"code": CODE, "door": CODE, "refusal": CODE},
-    "checkpoints_attempt": {"outcome": CODE},
+    "checkpoints_attempt": {"outcome": CODE, "status_digest": DIGEST},
     "checkpoints_checkpoint": {"closes": "ids of requests", "digest": DIGEST},
     "checkpoints_effect": {"key": DIGEST, "state": CODE},
     "checkpoints_restorereport": {"code": CODE, "door": CODE},
