@@ -19,6 +19,7 @@ from kernel.problems import LOST_RACE
 from sessions.rest import NOT_FENCED
 from sessions.runs import FENCE, PAUSE_OPEN, RUN_ENDED
 from tenants.rest.refusals import refuses
+from tenants.vault import DATA_ERASED
 
 _ARGUMENTS: Final = (
     ARGUMENTS_INVALID,
@@ -53,6 +54,7 @@ NOT_REPORTED: Final = refuses(
     OUTCOME_CONFLICT,
     ATTEMPT_UNKNOWN,
     EVIDENCE_TOO_LARGE,
+    DATA_ERASED,
 )
 NOT_DECIDED: Final = refuses(
     *_ARGUMENTS,

@@ -12,10 +12,12 @@ from approvals.services.revise import require_environment
 from audit.append import Actor
 from checkpoints.effects import lock_effect, record_outcome
 from checkpoints.models import Attempt, Effect
-from sessions.models import Run
+from sessions.models import Run, Session
+from sessions.queries import found, locked
 from sessions.runs import lock_run, require_writer
 from tenants.idempotency import Once
 from tenants.principal import Principal
+from tenants.vault import DATA_ERASED
 from tenants.verbs import Verb, perform
 
 
@@ -34,11 +36,13 @@ def report_effect(
 
     `fence` is the attempt's own, or that of the run's writer now, who may report what
     a killed predecessor did. The same report again is answered alike; raises
-    `outcome_conflict` for another, `stale_writer`, `environment_differs`, `not_found`.
+    `outcome_conflict` for another, `stale_writer`, `environment_differs`, `not_found`,
+    and `data_erased` (410) once nothing of it may be kept.
     """
 
     def work(verb: Verb) -> Effect:
         effect = _own_effect(principal, effect_id)
+        _lock_kept(effect.run_id)
         run = lock_run(effect.run_id)
         sealed = _fence_of(effect, attempt)
         if fence != sealed:
@@ -67,6 +71,13 @@ def _own_effect(principal: Principal, effect_id: UUID) -> Effect:
         raise NOT_FOUND("No such effect.")
     require_environment(principal, effect.request)
     return effect
+
+
+def _lock_kept(run_id: UUID) -> None:
+    """Hold off whoever would erase the run's session; what is said later must not stay."""
+    its = Run.objects.filter(id=run_id).values("session_id")
+    if found(locked(Session).filter(id__in=its)).erased_at is not None:
+        raise DATA_ERASED()
 
 
 def _fence_of(effect: Effect, number: int) -> int:

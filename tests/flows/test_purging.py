@@ -1,6 +1,7 @@
 """Purging what was erased: whole, whatever is in it, and beside whatever else happens."""
 
 import json
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -17,6 +18,7 @@ from approvals.models import (
 from approvals.resume.purging import Purged, purge_tenant
 from approvals.services.erasure import erase_session, erase_subject
 from approvals.services.redeem import redeem
+from approvals.services.report import report_effect
 from approvals.services.webhooks import create_webhook
 from checkpoints.models import Effect
 from kernel.scope import tenant_transaction
@@ -31,6 +33,7 @@ from tests.chain import kinds_of
 from tests.checkpoints.tampering import tamper
 from tests.concurrency import impatient, locked_by_another
 from tests.factories import unique
+from tests.flows.test_canaries import dump
 from tests.flows.test_erasure import BY, age, count, ended_session, gone
 from tests.refusals import refused
 from tests.tenants.test_isolation import gate_shared
@@ -187,3 +190,21 @@ def test_what_was_erased_already_does_not_keep_the_rest_of_a_subject(
     assert done == [later]
     assert kinds_of(stage.tenant_id, later)[-1] == "session.erased"
     assert kinds_of(stage.tenant_id, gone_before).count("session.erased") == 1
+
+
+def test_a_late_report_adds_nothing_to_what_was_erased(stage: Stage) -> None:
+    word, request = f"pii{unique()}", stage.ask()
+    stage.answer(request)
+    with tenant_transaction(stage.tenant_id):
+        fence = Run.objects.get(id=request.run_id).fence
+    who = stage.house.robot.principal
+    started = redeem(who, request_id=request.id, fence=fence)
+    said: dict[str, Any] = {"effect_id": started.effect.id, "fence": started.fence}
+    report_effect(who, **said, attempt=1, outcome="failed")
+    erased(stage, request)
+    purge_tenant(stage.tenant_id)
+    with refused("data_erased", status=410):
+        report_effect(
+            who, **said, attempt=1, outcome="confirmed", evidence={"to": word}
+        )
+    assert word not in dump()
