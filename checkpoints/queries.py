@@ -65,10 +65,17 @@ def attempts_of(effect: Effect) -> QuerySet[Attempt]:
     return attempts.order_by("number")
 
 
-def effects_in(run_ids: Collection[UUID]) -> list[Effect]:
-    """The newest effects of these runs, oldest of them first, with their tools."""
-    effects = Effect.objects.filter(run_id__in=run_ids).select_related("tool")
-    return list(effects.order_by("-created_at", "-id")[:MANY_EFFECTS])[::-1]
+def effects_in(
+    run_ids: Collection[UUID], *, settled: Collection[str]
+) -> tuple[list[Effect], int]:
+    """The effects of these runs, oldest first, with their tools; and how many are not
+    among them: the oldest of very many whose state is `settled`."""
+    rows = Effect.objects.filter(run_id__in=run_ids)
+    done, live = rows.filter(state__in=settled), rows.exclude(state__in=settled)
+    newest = done.select_related("tool").order_by("-created_at", "-id")[:MANY_EFFECTS]
+    told = [*newest, *live.select_related("tool")]
+    older = done.count() - len(newest)
+    return sorted(told, key=lambda one: (one.created_at, one.id)), older
 
 
 def runs_behind(run: Run) -> list[UUID]:

@@ -5,7 +5,7 @@ of both, so that whoever has to act on it need not ask again.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -136,7 +136,7 @@ def report_on(run: Run, found: Found) -> dict[str, Any]:
 
     {"checkpoint", "is_head", "digest", "digest_ok", "schema": {"found", "returned",
     "steps": [...]}, "completed", "pending", "effects": {"done", "failed", "open",
-    "not_started"}, "code", "reason", "advice"}.
+    "not_started", "older"}, "code", "reason", "advice"}.
     """
     checkpoint = found.checkpoint
     header = found.content.header if isinstance(found, Restored) else {}
@@ -163,26 +163,30 @@ def stored_report(report: Mapping[str, Any]) -> dict[str, Any]:
     return {name: said for name, said in report.items() if name not in of_checkpoint}
 
 
-def effects_so_far(run: Run) -> dict[str, list[dict[str, Any]]]:
+def effects_so_far(run: Run) -> dict[str, Any]:
     """What the run did to the world, and the runs that it was forked from did.
 
     `not_started` has what is asked or approved and not carried out, too. All oldest
-    first.
+    first. `older` is how many that have an outcome are not listed, since there are
+    very many; none of them is open.
     """
     groups: dict[str, list[dict[str, Any]]] = {
         name: [] for name in ("done", "failed", "open", "not_started")
     }
-    effects = list(effects_in([run.id, *runs_behind(run)]))
+    effects, older = effects_in([run.id, *runs_behind(run)], settled=GROUPS)
     for effect in effects:
         groups[GROUPS.get(effect.state, "open")].append(_effect(effect))
-    begun = {effect.request for effect in effects}
+    groups["not_started"] += _not_begun(run, {effect.request for effect in effects})
+    return {**groups, "older": older}
+
+
+def _not_begun(run: Run, begun: Collection[UUID]) -> list[dict[str, Any]]:
     asked = hooks.open_requests([run.id]).get(run.id, {})
-    groups["not_started"] += [
+    return [
         _asked(request, state)
         for request, state in asked.items()
         if request not in begun
     ]
-    return groups
 
 
 def _effect(effect: Effect) -> dict[str, Any]:

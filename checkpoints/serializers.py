@@ -92,6 +92,9 @@ class SoFarDocument(serializers.Serializer[Any]):
     failed = serializers.ListField(child=serializers.DictField())
     open = serializers.ListField(child=serializers.DictField())
     not_started = serializers.ListField(child=serializers.DictField())
+    older = serializers.IntegerField(
+        help_text="Effects with an outcome, of very many, that are not listed."
+    )
 
 
 class RestoreDocument(serializers.Serializer[Any]):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
+from checkpoints import queries
 from checkpoints.checkpoint import seal
 from checkpoints.models import Checkpoint, Effect, RestoreReport
 from checkpoints.services import read_checkpoint, restore_checkpoint, restores
@@ -253,6 +254,7 @@ def test_the_report_says_what_is_done_and_what_is_left(
 
     assert (found["completed"], found["pending"]) == (["read", "compare"], ["send"])
     effects = found["effects"]
+    assert effects.pop("older") == 0
     assert {name: len(of) for name, of in effects.items()} == {
         "done": 1,
         "failed": 1,
@@ -272,6 +274,24 @@ def test_the_report_says_what_is_done_and_what_is_left(
     assert effects["open"][0]["effect"] == str(lost.id)
     assert found["is_head"]
     assert found["digest_ok"]
+
+
+def test_of_very_many_effects_it_lists_what_is_open_and_says_how_many_it_does_not(
+    house: House, who: Principal, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "MANY_EFFECTS", 2)
+    save(who, run, at(None))
+    tool = managed_tool(house)
+    lost = start(who, run, tool)
+    report(who, lost, "unknown")
+    done = [start(who, run, tool) for _ in range(5)]
+    for effect in done:
+        report(who, effect, "confirmed")
+    effects = restore_checkpoint(who=who, run_id=run.id).report["effects"]
+    assert [one["effect"] for one in effects["open"]] == [str(lost.id)]
+    newest = [str(one.id) for one in done[-2:]]
+    assert [one["effect"] for one in effects["done"]] == newest
+    assert effects["older"] == 3
 
 
 def test_the_report_says_what_is_approved_and_may_still_be_used() -> None:
