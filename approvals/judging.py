@@ -5,8 +5,7 @@ from uuid import UUID
 
 from approvals.access import owners_since
 from approvals.policy import ActionSubject, Obligation, evaluate
-from approvals.policy.evaluate import Statement
-from approvals.policy.obligation import Verdict
+from approvals.policy.evaluate import serves_itself
 from approvals.queries import fact_values, statements
 from kernel.clock import database_now
 from sessions.models import Run, Session
@@ -30,7 +29,7 @@ def judge_action(
     approve one's own request, in advance.
     """
     side = _askers(key, agent)
-    said = [one for one in statements() if not _serves_itself(one, side)]
+    said = [one for one in statements() if not serves_itself(one, side)]
     return evaluate(
         said,
         ActionSubject(
@@ -52,7 +51,3 @@ def _askers(key: ApiKey, agent: Agent) -> frozenset[UUID]:
         return frozenset()
     owners = owners_since(agent.id, database_now())
     return owners | ({key.created_by_id} if key.created_by_id else frozenset())
-
-
-def _serves_itself(policy: Statement, side: frozenset[UUID]) -> bool:
-    return policy.verdict is Verdict.ALLOW and policy.author in side

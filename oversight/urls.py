@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from oversight import audit_log, views, workflows
+from oversight import audit_log, policies, views, workflows
 
 urlpatterns = [
     path("t/<slug:slug>/runs", views.runs, name="runs"),
@@ -26,6 +26,11 @@ urlpatterns = [
         workflows.export,
         name="workflow_export",
     ),
+    path("t/<slug:slug>/policies", policies.policies, name="policies"),
+    path("t/<slug:slug>/new-policy", policies.edit, name="policy_new"),
+    path("t/<slug:slug>/policies/<slug:name>", policies.policy, name="policy"),
+    path("t/<slug:slug>/policies/<slug:name>/edit", policies.edit, name="policy_edit"),
+    path("t/<slug:slug>/policies/<slug:name>/act", policies.act, name="policy_act"),
     path("t/<slug:slug>/runs/<uuid:id>/attend", views.attend, name="attend"),
     path("t/<slug:slug>/audit", audit_log.audit, name="audit"),
     path("t/<slug:slug>/audit/verify", audit_log.verify, name="audit_verify"),

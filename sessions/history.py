@@ -4,10 +4,11 @@ Transitions are only ever added, so whatever was true once can be told again. In
 tenant's scope.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
+from uuid import UUID
 
 from django.db import connection
 
@@ -22,6 +23,15 @@ SELECT DISTINCT ON (said.key) said.key, said.value::text, t.version, t.created_a
 FROM agent_sessions_transition t, jsonb_each(t.changes) AS said
 WHERE t.tenant_id = %s AND t.run_id = %s AND t.seq <= %s
 ORDER BY said.key, t.seq DESC
+"""
+_FACTS_AT: Final = """
+SELECT DISTINCT ON (m.id, said.key)
+  m.id, said.key, said.value::text, extract(epoch FROM m.at - t.created_at)
+FROM unnest(%s::uuid[], %s::uuid[], %s::timestamptz[]) AS m (id, run, at)
+JOIN agent_sessions_transition t
+  ON t.tenant_id = %s AND t.run_id = m.run AND t.created_at <= m.at,
+  jsonb_each(t.changes) AS said
+ORDER BY m.id, said.key, t.seq DESC
 """
 
 
@@ -68,6 +78,31 @@ def state_at_version(run: Run, version: int) -> StateThen:
 def state_at_time(run: Run, at: datetime) -> StateThen:
     """As it was then. Raises `not_found` (404) for a time before the run began."""
     return _after(run, transitions_of(run).filter(created_at__lte=at))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """A run at a time; `id` is whatever the caller knows it by."""
+
+    id: UUID
+    run_id: UUID
+    at: datetime
+
+
+def values_at(
+    tenant_id: UUID, moments: Sequence[Moment]
+) -> dict[UUID, dict[str, tuple[Any, float]]]:
+    """For each moment, the facts that stood: value and age in seconds. One statement."""
+    ids = [one.id for one in moments]
+    runs, times = [one.run_id for one in moments], [one.at for one in moments]
+    found: dict[UUID, dict[str, tuple[Any, float]]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_FACTS_AT, [ids, runs, times, tenant_id])
+        for moment, name, text, age in cursor.fetchall():
+            said = _decoded(text)
+            if "to" in said:
+                found.setdefault(moment, {})[name] = (said["to"], float(age))
+    return found
 
 
 def differences(before: StateThen, after: StateThen) -> list[FactDiff]:

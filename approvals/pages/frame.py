@@ -19,6 +19,7 @@ PLACES: Final = (
 )
 # For those who oversee the tenant: owners, admins and auditors.
 OVERSEEN: Final = (
+    ("policies", "Policies", "policy", "p"),
     ("audit", "Audit log", "audit", "a"),
     ("drills", "Drills", "anchor", "d"),
 )

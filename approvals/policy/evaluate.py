@@ -65,11 +65,16 @@ class Statement:
 def evaluate(policies: Iterable[Statement], action: ActionSubject) -> Obligation:
     """The obligation of all matching policies; without one, a review."""
     variables = action.variables()
-    matching = [one for one in policies if _matches(one, variables)]
-    return _combine(matching, action.risk)
+    matching = [one for one in policies if matches(one, variables)]
+    return combine(matching, action.risk)
 
 
-def _matches(policy: Statement, variables: dict[str, Any]) -> bool:
+def serves_itself(policy: Statement, side: frozenset[UUID]) -> bool:
+    """Whether it would let its own author's side through: it does not count then."""
+    return policy.verdict is Verdict.ALLOW and policy.author in side
+
+
+def matches(policy: Statement, variables: dict[str, Any]) -> bool:
     """A selector that errs matches where that is stricter, and never to allow."""
     try:
         return selects(policy.definition.get("selector", "true"), variables)
@@ -77,7 +82,8 @@ def _matches(policy: Statement, variables: dict[str, Any]) -> bool:
         return policy.verdict is not Verdict.ALLOW
 
 
-def _combine(matching: Sequence[Statement], risk: str) -> Obligation:
+def combine(matching: Sequence[Statement], risk: str) -> Obligation:
+    """What these policies owe together for an action of that risk."""
     said = [one.definition for one in matching]
     verdict = max(
         (one.verdict for one in matching),

@@ -97,6 +97,15 @@ DELIVERY: Mapping[str, Mark] = {
     "dead": Mark("fail", "Given up", "bad"),
 }
 
+POLICY: Mapping[str, Mark] = {
+    "deny": Mark("reject", "Denies", "bad"),
+    "require_review": Mark("key-waiting", "Asks people", "open"),
+    "allow": Mark("policy-pass", "Allows", "ok"),
+    "on": Mark("pass", "In force", "ok"),
+    "off": Mark("close", "Out of force"),
+    "draft": Mark("edit", "Draft", "warn"),
+}
+
 KINDS: Mapping[str, Mapping[str, Mark]] = {
     "request": REQUEST,
     "run": RUN,
@@ -108,6 +117,7 @@ KINDS: Mapping[str, Mapping[str, Mark]] = {
     "drill": DRILL,
     "webhook": WEBHOOK,
     "delivery": DELIVERY,
+    "policy": POLICY,
 }
 
 

@@ -1,7 +1,7 @@
 """Publishing policies: immutable revisions, one of them in force."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -10,6 +10,8 @@ from django.db.models import F, Max
 from approvals.access import eligible_people
 from approvals.models import Policy, PolicyRevision, Queue
 from approvals.policy import Rule
+from approvals.policy.obligation import merge_rules
+from approvals.policy.satisfy import Eligibility, missing
 from approvals.policy.selector import check_selector
 from audit.append import Actor
 from kernel.canonical import definition_digest
@@ -28,6 +30,9 @@ OWN_SIGNATURE: Final = declare(
 )
 OWN_DRAFT: Final = declare(
     "policy.own_draft", status=403, title="Another admin than its author publishes it"
+)
+DRAFT_CHANGED: Final = declare(
+    "policy.draft_changed", status=409, title="It changed while you were reading"
 )
 NAME: Final = r"[-a-zA-Z0-9_]{1,100}"
 
@@ -149,16 +154,21 @@ def _refuse_alone(tenant_id: UUID) -> None:
         raise OWN_DRAFT("Write a draft, and let another admin publish it.")
 
 
-def cosign_policy(*, tenant_id: UUID, by: UUID, name: str) -> PolicyRevision:
+def cosign_policy(
+    *, tenant_id: UUID, by: UUID, name: str, seen: str | None = None
+) -> PolicyRevision:
     """Another administrator stands for the revision in force, beside its author.
 
-    From then on its author is no longer on the side of what it lets through. Raises
-    `not_found`, and `policy.own_signature` (403) for its author.
+    From then on its author is no longer on the side of what it lets through. `seen` is
+    the digest (hex) of what a person was shown. Raises `not_found`,
+    `policy.draft_changed` (409), and `policy.own_signature` (403) for its author.
     """
 
     def work(verb: Verb) -> PolicyRevision:
         actor = permitted(tenant_id, by)
         revision = in_force(name)
+        if seen is not None and seen != bytes(revision.digest).hex():
+            raise DRAFT_CHANGED("Read what is in force now, and then decide.")
         if revision.author_id == by:
             raise OWN_SIGNATURE()
         cosign(verb, actor, revision, by)
@@ -188,15 +198,37 @@ def in_force(name: str) -> PolicyRevision:
 
 
 def check_satisfiable(definition: Mapping[str, Any]) -> None:
-    """Refuse a rule that nobody, or too few, could ever satisfy. Inside the scope."""
+    """Refuse a rule that nobody, or too few, could ever satisfy. Inside the scope.
+
+    Several rules want distinct people: together they may ask for more than there are.
+    """
     queue = _queue_of(definition)
-    for place, rule in enumerate(map(Rule.from_json, definition.get("rules", []))):
-        people = eligible_people(rule.eligible, queue) if queue else None
-        if people is not None and len(people) < rule.approvals:
+    if queue is None:
+        return
+    rules = [Rule.from_json(one) for one in definition.get("rules", [])]
+    able = {rule: eligible_people(rule.eligible, queue) for rule in rules}
+    for place, rule in enumerate(rules):
+        if len(able[rule]) < rule.approvals:
             raise POLICY_INVALID(
-                f"It asks for {rule.approvals} people; {len(people)} could answer.",
+                f"It asks for {rule.approvals} people; {len(able[rule])} could answer.",
                 f"/rules/{place}",
             )
+    _check_together(merge_rules(rules), able)
+
+
+def _check_together(rules: Sequence[Rule], able: Eligibility) -> None:
+    """`rules` are merged, so that each is about other people, or asks for more."""
+    people = {person for rule in able for person in able[rule]}
+    by_kind = {rule.eligible: able[rule] for rule in able}
+    eligible = {rule: by_kind[rule.eligible] for rule in rules}
+    lacking = missing(rules, sorted(people), eligible)
+    if lacking:
+        needed = sum(rule.approvals for rule in rules)
+        raise POLICY_INVALID(
+            f"Together they ask for {needed} different people;"
+            f" only {needed - lacking} could answer.",
+            "/rules",
+        )
 
 
 def _queue_of(definition: Mapping[str, Any]) -> Queue | None:

@@ -4,11 +4,12 @@ Where the tenant asks for a second admin, whoever wrote the draft does not publi
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from approvals.models import PolicyDraft, PolicyRevision
 from approvals.services.policies import (
+    DRAFT_CHANGED,
     OWN_DRAFT,
     add_revision,
     asks_for_second_admin,
@@ -21,7 +22,7 @@ from approvals.services.policies import (
 )
 from audit.append import Actor
 from kernel.canonical import definition_digest
-from kernel.problems import NOT_FOUND, declare
+from kernel.problems import NOT_FOUND
 from kernel.secrets import refuse_secret
 from kernel.update import update_exactly_one
 from sessions.redaction import redacted_text
@@ -29,9 +30,6 @@ from tenants.checks import Acting, permitted
 from tenants.services.change import change
 from tenants.verbs import Verb
 
-DRAFT_CHANGED: Final = declare(
-    "policy.draft_changed", status=409, title="It changed while you were reading"
-)
 State = PolicyDraft.State
 type Definition = Mapping[str, Any] | None
 """What a policy is to say; None: it is to be taken out of force."""

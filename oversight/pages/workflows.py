@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from datetime import timedelta
-from difflib import unified_diff
 from typing import Any, Final
 
 from django.db.models import FETCH_RAISE, Count
@@ -17,6 +16,7 @@ from kernel.canonical import definition_digest
 from kernel.clock import database_now
 from kernel.problems import NOT_FOUND
 from oversight.presentation.diagram import Diagram, draw
+from oversight.presentation.lines import lines_between
 from oversight.presentation.workflow import (
     DraftBox,
     FieldRow,
@@ -311,23 +311,11 @@ def _draft(viewer: Viewer, draft: WorkflowDraft, newest: Workflow | None) -> Dra
         edit_href=place("workflow_edit", slug, draft.kind) if admin else "",
         act_href=place("workflow_draft", slug, draft.kind),
         digest=definition_digest(draft.definition).hex(),
-        lines=_lines(newest.definition if newest else {}, draft.definition),
+        lines=lines_between(newest.definition if newest else {}, draft.definition),
         acts=tuple(one for one in acts if not (alone and one[0] == "publish")),
         why_not="Another admin has to publish what you wrote." if alone else "",
     )
 
 
 def _compared(other: Workflow, shown: Workflow) -> tuple[tuple[str, str], ...]:
-    return _lines(other.definition, shown.definition)
-
-
-def _lines(
-    before: Mapping[str, Any], after: Mapping[str, Any]
-) -> tuple[tuple[str, str], ...]:
-    """(mark, text) of each line that differs, with two lines around it."""
-    old, new = (
-        json.dumps(one, indent=2, ensure_ascii=False, sort_keys=True).splitlines()
-        for one in (before, after)
-    )
-    found = unified_diff(old, new, n=2, lineterm="")
-    return tuple((line[:1], line[1:]) for line in list(found)[2:])
+    return lines_between(other.definition, shown.definition)

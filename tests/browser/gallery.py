@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from approvals.models import Decision, Request, ResumeJob
+from approvals.services.policy_drafts import save_policy_draft
 from checkpoints.services.tools import register_tool
 from kernel.scope import tenant_transaction
 from sessions.contract import Claim
@@ -107,6 +108,7 @@ def open_gallery(tool: Mapping[str, Any]) -> Gallery:
     )
     two_keys = _correction(stage)
     stage.answer(two_keys, by=carol, reason="Checked against the October price list.")
+    _policies(stage)
     requests = {
         "two-keys": two_keys,
         "hostile": stage.ask(arguments={"payee": HOSTILE, "amount": "48200.00"}),
@@ -129,8 +131,15 @@ def open_gallery(tool: Mapping[str, Any]) -> Gallery:
 
 def _owned(stage: Stage) -> dict[str, str]:
     home = f"/t/{stage.house.tenant.slug}"
-    names = ("audit", "drills", "webhooks")
-    return {name: f"{home}/{name}" for name in names}
+    names = ("audit", "drills", "webhooks", "policies")
+    paying = f"{home}/policies/agent-payments"
+    return {
+        **{name: f"{home}/{name}" for name in names},
+        "policy": f"{paying}?revision=2&against=1",
+        "policy-tried": f"{paying}?try=500#trial",
+        "policy-new": f"{home}/new-policy",
+        "policy-edit": f"{paying}/edit",
+    }
 
 
 def _addresses(stage: Stage, requests: Mapping[str, Request]) -> dict[str, str]:
@@ -177,6 +186,35 @@ def _tools(stage: Stage, tool: Mapping[str, Any]) -> None:
             risk=risk,
             definition=definition,
         )
+
+
+def _policies(stage: Stage) -> None:
+    """One with a history and a draft, and two more; none of which changes a case."""
+    paying = {
+        "summary": "Payments in production need two people.",
+        "selector": "tool == 'send_payment' && environment == 'production'",
+        "decide_within": 14_400,
+    }
+    for rules in ([{"approvals": 1}], [{"approvals": 2}]):
+        stage.policy("agent-payments", **paying, rules=rules)
+    draft = {**paying, "verdict": "require_review", "reason": "always"}
+    save_policy_draft(
+        tenant_id=stage.tenant_id,
+        by=stage.house.alice.id,
+        name="agent-payments",
+        definition={**draft, "selector": "tool == 'pay' || tool == 'send_payment'"},
+        note="The new payment tool is called pay.",
+    )
+    stage.policy(
+        "far-away",
+        verdict="deny",
+        selector="environment == 'production' && arguments.lines.exists(l, l.far)",
+    )
+    stage.let_through(
+        "small-tags",
+        summary="Tags of single tickets need nobody.",
+        selector="tool == 'tag_tickets' && arguments.tickets in [0, 1]",
+    )
 
 
 def _run(stage: Stage) -> Run:

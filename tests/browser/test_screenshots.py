@@ -37,6 +37,7 @@ def test_pictures(visit: Visit, gallery: Gallery, width: str, scheme: str) -> No
             page.goto(path, wait_until="load")
             page.screenshot(path=folder / f"{name}.png")
             _open_sheets(page, folder, name)
+            _try_a_policy(page, folder, name)
 
 
 def _open_sheets(page: Page, folder: Path, name: str) -> None:
@@ -47,3 +48,15 @@ def _open_sheets(page: Page, folder: Path, name: str) -> None:
         page.evaluate(f"document.getElementById('sheet-{sheet}').showPopover()")
         page.screenshot(path=folder / f"sheet-{sheet}.png")
         page.evaluate(f"document.getElementById('sheet-{sheet}').hidePopover()")
+
+
+def _try_a_policy(page: Page, folder: Path, name: str) -> None:
+    """From the editor: first a flaw, then what would change."""
+    if name != "policy-edit":
+        return
+    selector = page.get_by_label("Which actions")
+    for picture, text in (("flaw", "tool == 'pay' && amuont > 3"), ("trial", "true")):
+        selector.fill(text)
+        page.get_by_role("button", name="Try it").click()
+        page.wait_for_load_state("load")
+        page.screenshot(path=folder / f"policy-{picture}.png", full_page=True)

@@ -60,6 +60,11 @@ PAGES = {
     "workflow_edit": Address(methods=("GET", "POST"), form={"definition": "{}"}),
     "workflow_draft": Address(methods=("POST",), form={"act": "publish"}),
     "workflow_export": Address(),
+    "policies": Address(methods=("GET", "HEAD", "POST")),
+    "policy": Address(),
+    "policy_new": Address(methods=("GET", "POST")),
+    "policy_edit": Address(methods=("GET", "POST"), form={"verdict": "deny"}),
+    "policy_act": Address(methods=("POST",), form={"act": "publish"}),
     "webhooks": Address(methods=("GET", "HEAD", "POST")),
     "webhook": Address(of="webhook", methods=("GET", "POST"), form={"act": "ping"}),
     "delivery": Address(of="delivery", methods=("GET", "POST")),
@@ -212,7 +217,7 @@ def addresses(
 
 
 PATHS = {
-    name: route.replace("<slug:kind>", "default")
+    name: route.replace("<slug:kind>", "default").replace("<slug:name>", "default")
     for name, route in addresses(get_resolver().url_patterns).items()
     if route.startswith("t/")
 }

@@ -1,0 +1,176 @@
+"""What was asked lately, as policies see it: for the simulator. Inside the scope.
+
+Everything is read in bulk: the sealed envelopes, and, only where a selector looks at
+them, the facts as they were when each question was asked.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+from django.db.models import F
+
+from approvals.envelope import Envelope
+from approvals.models import Policy, Revision
+from approvals.policy.evaluate import ActionSubject, Statement
+from approvals.policy.trial import Asked, Trial, compare
+from approvals.queries import statements
+from kernel.canonical import definition_digest
+from kernel.problems import Problem
+from sessions.contract import Contract
+from sessions.history import Moment, values_at
+from sessions.models import Workflow
+from tenants.models import Tenant
+
+LIMITS: Final = (500, 2_000, 10_000)
+SECONDS: Final = 5.0  # for the judging of all; what is left then is not examined
+COLUMNS: Final = (
+    "request_id",
+    "request__risk",
+    "request__run_id",
+    "request__run__workflow_id",
+    "request__agent__name",
+    "request__created_at",
+    "created_at",
+    "request__title",
+    "envelope",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """One request as it was last asked; times are the database's."""
+
+    id: UUID
+    risk: str
+    run_id: UUID
+    workflow_id: UUID
+    agent: str
+    asked_at: datetime
+    at: datetime
+    title: str
+    envelope: bytes
+
+
+def lately(limit: int) -> list[Lately]:
+    """The newest requests, each in its current wording; newest first."""
+    rows = Revision.objects.filter(number=F("request__revision"))
+    rows = rows.order_by("-request__created_at", "-request_id")
+    return [Lately(*row) for row in rows.values_list(*COLUMNS)[:limit]]
+
+
+def with_draft(
+    name: str, definition: Mapping[str, Any] | None, author: UUID | None
+) -> tuple[list[Statement], list[Statement]]:
+    """The policies in force, and the same once this is (None: without that policy)."""
+    before = statements()
+    policy = Policy.objects.filter(name=name).first()
+    known = policy.id if policy else uuid4()
+    kept = [one for one in before if one.policy != known]
+    if definition is None:
+        return before, kept
+    drafted = _drafted(known, dict(definition), author)
+    if len(kept) == len(before):
+        return before, [*before, drafted]
+    return before, [drafted if one.policy == known else one for one in before]
+
+
+def _drafted(
+    policy: UUID, definition: dict[str, Any], author: UUID | None
+) -> Statement:
+    digest = definition_digest(definition).hex()
+    return Statement(policy, 0, digest, definition, author)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """All that a trial needs, read: judging it asks the database nothing."""
+
+    before: Sequence[Statement]
+    after: Sequence[Statement]
+    requests: Sequence[Lately]
+    facts: Mapping[UUID, dict[str, Any]]
+    solo: bool
+
+    def judge(self, seconds: float = SECONDS) -> Trial:
+        """Every request under both sets, as far as the time goes."""
+        end = time.monotonic() + seconds
+        return compare(
+            self.before,
+            self.after,
+            _asked(self.requests, self.facts, solo=self.solo),
+            is_late=lambda: time.monotonic() > end,
+        )
+
+
+def prepare(
+    tenant_id: UUID,
+    before: Sequence[Statement],
+    after: Sequence[Statement],
+    requests: Sequence[Lately],
+) -> Prepared:
+    """Read what policies may look at; in a few statements, however many requests."""
+    solo = Tenant.objects.filter(id=tenant_id, solo=True).exists()
+    facts = _facts(tenant_id, requests) if _look_at_facts(before, after) else {}
+    return Prepared(
+        before=before, after=after, requests=requests, facts=facts, solo=solo
+    )
+
+
+def _look_at_facts(*sets: Iterable[Statement]) -> bool:
+    selectors = (one.definition.get("selector", "") for each in sets for one in each)
+    return any("facts" in selector for selector in selectors)
+
+
+def _facts(tenant_id: UUID, requests: Sequence[Lately]) -> dict[UUID, dict[str, Any]]:
+    """As they were when it was asked, without those whose lifetime was over."""
+    moments = [Moment(id=one.id, run_id=one.run_id, at=one.at) for one in requests]
+    values = values_at(tenant_id, moments)
+    used = {one.workflow_id for one in requests}
+    contracts = {
+        one.id: Contract.of(one) for one in Workflow.objects.filter(id__in=used)
+    }
+    return {
+        one.id: {
+            name: value
+            for name, (value, age) in values.get(one.id, {}).items()
+            if not contracts[one.workflow_id].has_lapsed(name, age)
+        }
+        for one in requests
+    }
+
+
+def _asked(
+    requests: Iterable[Lately], facts: Mapping[UUID, dict[str, Any]], *, solo: bool
+) -> Iterator[Asked]:
+    for one in requests:
+        read = _read(one, facts.get(one.id, {}))
+        if read is not None:
+            yield replace(read, side=frozenset()) if solo else read
+
+
+def _read(request: Lately, facts: dict[str, Any]) -> Asked | None:
+    """None for an envelope that somebody altered: nothing is known of what was asked."""
+    envelope = Envelope(bytes(request.envelope))
+    try:
+        action, asker = envelope.action, envelope.requester
+        side = {*asker["owners"], *filter(None, [asker["key_creator"]])}
+        return Asked(
+            id=request.id,
+            action=ActionSubject(
+                tool=action.tool,
+                arguments=action.arguments,
+                target=action.target,
+                risk=request.risk,
+                environment=asker["environment"],
+                agent=request.agent,
+                subject=asker["subject"],
+                facts=facts,
+            ),
+            side=frozenset(map(UUID, side)),
+        )
+    except (Problem, AssertionError, LookupError, TypeError, ValueError):
+        return None

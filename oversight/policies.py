@@ -1,0 +1,240 @@
+"""Pages of policies: the list, one with its history, the editor and its simulator."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+
+from approvals.pages.frame import frame
+from approvals.pages.index import read_index
+from approvals.presentation.shell import Notice, Shell
+from approvals.services.policies import (
+    check_policy,
+    check_satisfiable,
+    cosign_policy,
+)
+from approvals.services.policy_drafts import (
+    publish_policy_draft,
+    save_policy_draft,
+    withdraw_policy_draft,
+)
+from approvals.views.request import DeskRequest, missing_is_404, viewer_of
+from kernel.problems import NOT_FOUND, Problem
+from kernel.scope import tenant_transaction
+from oversight.pages.policies import (
+    known_name,
+    open_draft,
+    policies_view,
+    policy_place,
+    policy_view,
+)
+from oversight.pages.policy_edit import policy_form
+from oversight.pages.policy_trial import read_trial, trial_limit
+from oversight.presentation.policy import TrialView
+from oversight.presentation.policy_form import Read, Typed, field_of, read_definition
+from tenants.access import ADMINISTRATORS, OVERSEERS
+from tenants.pages import member_page
+from tenants.services import ask_for_second_admin
+
+PLACE: Final = "policies"
+LONGEST_NOTE: Final = 2_000
+
+
+@member_page(roles=OVERSEERS)
+@require_http_methods(["GET", "HEAD", "POST"])
+def policies(request: DeskRequest) -> HttpResponse:
+    """GET policies: all of them. POST: ask for a second admin from now on."""
+    if request.method != "POST":
+        return _show_all(request)
+    try:
+        ask_for_second_admin(**_acting(request), asked=True)
+    except Problem as problem:
+        return _show_all(request, problem)
+    return HttpResponseRedirect(policy_place("policies", request.member.slug))
+
+
+@member_page(roles=OVERSEERS)
+@require_safe
+def policy(request: DeskRequest, name: str) -> HttpResponse:
+    """GET policies/{name}: what it says, its history and draft; `try` simulates that."""
+    limit = request.GET.get("try", "")
+    trial = _try_draft(request, name, limit) if limit else None
+    return _show(request, name, trial=trial)
+
+
+@member_page(roles=ADMINISTRATORS)
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: DeskRequest, name: str = "") -> HttpResponse:
+    """GET policies/{name}/edit: the form. POST: keep it as the draft, try it out, or change its rules."""
+    if request.method != "POST":
+        return _form(request, name)
+    typed = Typed.read(request.POST)
+    act, _, place = request.POST.get("act", "keep").partition("-")
+    if act == "more":
+        return _form(request, name, typed=typed.with_another_rule())
+    if act == "drop":
+        return _form(request, name, typed=typed.without_rule(place))
+    return _try(request, name, typed) if act == "try" else _keep(request, name, typed)
+
+
+@member_page(roles=ADMINISTRATORS)
+@require_POST
+def act(request: DeskRequest, name: str) -> HttpResponse:
+    """POST policies/{name}/act: one of `ACTS`, on the draft or revision that was seen."""
+    verb = ACTS.get(request.POST.get("act", ""))
+    try:
+        with missing_is_404():
+            if verb is None:
+                raise NOT_FOUND()
+            verb(**_acting(request), name=name, seen=request.POST.get("seen", ""))
+    except Problem as problem:
+        return _show(request, name, problem=problem)
+    with tenant_transaction(request.member.tenant_id):
+        there = known_name(name)
+    slug = request.member.slug
+    to = policy_place("policy", slug, name) if there else policy_place("policies", slug)
+    return HttpResponseRedirect(to)
+
+
+def _retire(*, seen: str, **given: Any) -> None:
+    """To take it out of force is drafted like any other change: nothing else waits."""
+    del seen
+    save_policy_draft(**given, definition=None, seen="")
+
+
+ACTS: Final[Mapping[str, Callable[..., object]]] = {
+    "publish": publish_policy_draft,
+    "withdraw": withdraw_policy_draft,
+    "retire": _retire,
+    "cosign": cosign_policy,
+}
+
+
+def _keep(request: DeskRequest, name: str, typed: Typed) -> HttpResponse:
+    given, read = name or typed.name.strip(), read_definition(typed)
+    if read.errors:
+        return _form(request, name, typed=typed, errors=read.errors)
+    try:
+        save_policy_draft(
+            **_acting(request),
+            name=given,
+            definition=read.definition,
+            note=typed.note[:LONGEST_NOTE],
+            seen=typed.seen,
+        )
+    except Problem as problem:
+        return _form(request, name, typed=typed, errors=_errors(problem))
+    return HttpResponseRedirect(policy_place("policy", request.member.slug, given))
+
+
+def _try(request: DeskRequest, name: str, typed: Typed) -> HttpResponse:
+    """The draft as it is typed, before anything is kept."""
+    given, read = name or typed.name.strip() or "new", read_definition(typed)
+    limit = trial_limit(request.POST.get("limit", ""))
+    try:
+        trial = None if read.errors else _tried(request, given, read, limit)
+    except Problem as problem:
+        return _form(request, name, typed=typed, errors=_errors(problem), limit=limit)
+    return _form(
+        request, name, typed=typed, errors=read.errors, limit=limit, trial=trial
+    )
+
+
+def _tried(request: DeskRequest, name: str, read: Read, limit: int) -> TrialView:
+    viewer = viewer_of(request)
+    check_policy(name, read.definition)
+    with tenant_transaction(request.member.tenant_id):
+        check_satisfiable(read.definition)
+        trial = read_trial(viewer, name, read.definition, limit=limit, author=viewer.id)
+    return trial.view()
+
+
+def _try_draft(request: DeskRequest, name: str, limit: str) -> TrialView | None:
+    viewer = viewer_of(request)
+    with tenant_transaction(request.member.tenant_id):
+        draft = open_draft(name)
+        if draft is None:
+            return None
+        trial = read_trial(
+            viewer,
+            name,
+            draft.definition,
+            limit=trial_limit(limit),
+            author=draft.author_id,
+        )
+    return trial.view()
+
+
+def _show_all(request: DeskRequest, problem: Problem | None = None) -> HttpResponse:
+    with tenant_transaction(request.member.tenant_id):
+        notice = _notice(problem) if problem else None
+        view = policies_view(viewer_of(request), notice=notice)
+        context = {"shell": _shell(request), "policies": view}
+    status = problem.status if problem else 200
+    return render(request, "oversight/policies.html", context, status=status)
+
+
+def _show(
+    request: DeskRequest,
+    name: str,
+    *,
+    problem: Problem | None = None,
+    trial: TrialView | None = None,
+) -> HttpResponse:
+    with missing_is_404(), tenant_transaction(request.member.tenant_id):
+        view = policy_view(
+            viewer_of(request),
+            name,
+            revision=request.GET.get("revision", ""),
+            against=request.GET.get("against", ""),
+            notice=_notice(problem) if problem else None,
+            trial=trial,
+        )
+        context = {"shell": _shell(request), "policy": view}
+    status = problem.status if problem else 200
+    return render(request, "oversight/policy.html", context, status=status)
+
+
+def _form(
+    request: DeskRequest,
+    name: str,
+    *,
+    errors: Mapping[str, str] | None = None,
+    **shown: Any,
+) -> HttpResponse:
+    with tenant_transaction(request.member.tenant_id):
+        view = policy_form(viewer_of(request), name, errors=errors, **shown)
+        context = {"shell": _shell(request), "form": view}
+    status = 422 if errors else 200
+    return render(request, "oversight/policy_edit.html", context, status=status)
+
+
+def _shell(request: DeskRequest) -> Shell:
+    viewer = viewer_of(request)
+    return frame(request.user, viewer, read_index(viewer), place=PLACE)
+
+
+def _acting(request: DeskRequest) -> dict[str, Any]:
+    return {"tenant_id": request.member.tenant_id, "by": request.member.member_id}
+
+
+def _errors(problem: Problem) -> Mapping[str, str]:
+    field = field_of(problem.pointer)
+    said = problem.detail if field else f"{problem.title}. {problem.detail}"
+    return {field: said}
+
+
+def _notice(problem: Problem) -> Notice:
+    return Notice(
+        title=problem.title,
+        sentence=problem.detail,
+        code=problem.code,
+        tone="bad",
+        icon="warn",
+    )

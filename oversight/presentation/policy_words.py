@@ -1,0 +1,141 @@
+"""What policies owe, in words: for lists, for comparisons and for the simulator."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from approvals.policy import Obligation, Rule
+from approvals.policy.obligation import DAY, HOUR, Verdict
+
+MINUTE: Final = 60
+UNITS: Final = ((DAY, "day", "days"), (HOUR, "h", "h"), (MINUTE, "min", "min"))
+VERDICTS: Final = {
+    Verdict.DENY: "Refused at once",
+    Verdict.REQUIRE_REVIEW: "People must agree",
+    Verdict.ALLOW: "Let through without a person",
+}
+REASONS: Final = {
+    "none": "never asked for",
+    "on_reject": "to reject",
+    "always": "for every answer",
+}
+LABELS: Final = {
+    "verdict": "Outcome",
+    "rules": "Who must agree",
+    "queue": "Where it is asked",
+    "decide_within": "Time to decide",
+    "use_within": "Time to use an approval",
+    "wait": "Wait before use",
+    "reason": "A reason is needed",
+    "reauthentication": "Signed in within",
+    "editor_counts": "Whoever edits",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """What ids and slugs are called."""
+
+    groups: Mapping[UUID, str] = field(default_factory=dict)
+    people: Mapping[UUID, str] = field(default_factory=dict)
+    queues: Mapping[str, str] = field(default_factory=dict)
+    default_queue: str = "the default queue"
+
+    def queue(self, slug: str | None) -> str:
+        if not slug:
+            return self.default_queue
+        return self.queues.get(slug, f"{slug} (there is none: {self.default_queue})")
+
+
+def length_words(seconds: int) -> str:
+    """Exactly so long: '1 day 2 h 30 min', '45 s', 'none' for nothing."""
+    said, left = [], seconds
+    for unit, one, many in UNITS:
+        count, left = divmod(left, unit)
+        if count:
+            said.append(f"{count} {one if count == 1 else many}")
+    if left or not said:
+        said.append(f"{left} s" if seconds else "none")
+    return " ".join(said)
+
+
+def rule_words(rule: Rule, names: Names, queue: str) -> str:
+    """'2 people of Finance', '1 of Ann or Bob', '1 person who decides on Payments'."""
+    who = _who(rule, names, queue)
+    if rule.denials > 1:
+        return f"{who}; {rule.denials} rejections end it"
+    return who
+
+
+def _who(rule: Rule, names: Names, queue: str) -> str:
+    groups = sorted(names.groups.get(one, "a group") for one in rule.eligible.groups)
+    people = sorted(names.people.get(one, "a person") for one in rule.eligible.members)
+    count = rule.approvals
+    if people:
+        within = f", in {listed(groups)}" if groups else ""
+        return f"{count} of {listed(people)}{within}"
+    noun = "person" if count == 1 else "people"
+    if groups:
+        return f"{count} {noun} of {listed(groups)}"
+    return f"{count} {noun} who decide{'s' if count == 1 else ''} on {queue}"
+
+
+def listed(names: Sequence[str], word: str = "or") -> str:
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {word} {names[-1]}"
+
+
+def rules_words(rules: Sequence[Rule], names: Names, queue: str) -> str:
+    return listed([rule_words(one, names, queue) for one in rules], "and")
+
+
+def definition_words(definition: Mapping[str, Any], names: Names) -> dict[str, str]:
+    """Each member that it states, by its name; who agrees is said for reviews always."""
+    said = {
+        name: _member_words(name, definition[name])
+        for name in LABELS
+        if name in definition and name not in {"verdict", "rules", "queue"}
+    }
+    verdict = Verdict(definition["verdict"])
+    rules = [Rule.from_json(one) for one in definition.get("rules", [])]
+    if verdict is Verdict.REQUIRE_REVIEW and not rules:
+        rules = [Rule()]
+    queue = names.queue(definition.get("queue"))
+    first = {"verdict": VERDICTS[verdict]}
+    if rules:
+        first["rules"] = rules_words(rules, names, queue)
+    if verdict is Verdict.REQUIRE_REVIEW or "queue" in definition:
+        first["queue"] = queue
+    return first | said
+
+
+def obligation_words(owed: Obligation, names: Names) -> dict[str, str]:
+    """All that it says, by the same names."""
+    queue = names.queue(owed.queue)
+    said: dict[str, Any] = owed.as_json()
+    words = {
+        "verdict": VERDICTS[owed.verdict],
+        "rules": rules_words(owed.rules, names, queue),
+        "queue": queue,
+    }
+    rest = {name: _member_words(name, said[name]) for name in LABELS if name in said}
+    return {name: words.get(name, rest[name]) for name in LABELS}
+
+
+def outcome_words(owed: Obligation, names: Names) -> str:
+    """In one line: what happens, or who must agree."""
+    if owed.verdict is not Verdict.REQUIRE_REVIEW:
+        return VERDICTS[owed.verdict]
+    return rules_words(owed.rules, names, names.queue(owed.queue))
+
+
+def _member_words(name: str, value: Any) -> str:
+    if name == "reason":
+        return REASONS.get(value, str(value))
+    if name == "editor_counts":
+        return "counts for the edit" if value else "does not count for the edit"
+    if value is None:
+        return "not asked"
+    return length_words(value) if isinstance(value, int) else str(value)
