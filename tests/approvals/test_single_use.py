@@ -15,7 +15,7 @@ from approvals.resume import sweep as sweeping
 from approvals.resume.work import work
 from approvals.services.consume import _use_up
 from approvals.services.granting import SYSTEM
-from approvals.services.policies import _add
+from approvals.services.policies import add_revision
 from approvals.services.revoke import revoke
 from checkpoints.models import Effect
 from kernel.scope import tenant_transaction
@@ -77,7 +77,8 @@ def test_consuming_waits_for_a_policy_that_is_just_being_changed(
 
     def tighten(verb: Verb) -> None:
         definition = {"verdict": "require_review", "rules": [{"approvals": 2}]}
-        _add(stage.tenant_id, "tight", definition, stage.house.alice.id)
+        alice = stage.house.alice
+        add_revision(verb, alice.person.actor, "tight", definition, alice.id)
         inside.set()
         assert go_on.wait(30)
 
