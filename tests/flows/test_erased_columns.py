@@ -26,6 +26,7 @@ KEPT_TABLES: Final = {
     "audit_head": CHAIN,
     "checkpoints_secretname": CONFIGURED,
     "checkpoints_tool": CONFIGURED,
+    "oversight_verification": CHAIN,
     "tenants_agent": CONFIGURED,
     "tenants_apikey": CONFIGURED,
     "tenants_datakey": CONFIGURED,
