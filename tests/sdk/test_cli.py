@@ -9,10 +9,15 @@ from typing import Any
 
 import pytest
 
-from keyturn import cli
+from keyturn import NothingDone, Unintelligible, Unreported, cli, errors
 from tests.sdk.worlds import Real
 
+USAGE = {errors.NotConfigured, errors.NotExact, errors.KeyReused}
 ARGS = '{"version": "1.4.2", "to": "production"}'
+
+
+def _kinds(kind: type[errors.KeyturnError]) -> list[type[errors.KeyturnError]]:
+    return [kind, *(one for below in kind.__subclasses__() for one in _kinds(below))]
 
 
 @pytest.fixture
@@ -154,6 +159,25 @@ def test_inexact_numbers_are_refused(
     monkeypatch.setenv("KEYTURN_API_KEY", "kt_x")
     words = ["ask", "--tool", "deploy", "--args", f'{{"n": {number}}}']
     assert cli.main(words) == 64
+
+
+@pytest.mark.parametrize(
+    "kind", _kinds(errors.KeyturnError), ids=lambda one: one.__name__
+)
+def test_each_exception_has_a_code_that_says_what_it_is(
+    kind: type[errors.KeyturnError],
+) -> None:
+    """Wrong usage (64) is what the caller typed, and nothing that came of it."""
+    told = cli._exit_code(kind.__new__(kind))
+    assert told != 0
+    assert (told == 64) == (kind in USAGE)
+    assert str(told) in str(cli.__doc__)
+
+
+def test_what_was_done_and_could_not_be_told_has_a_code_of_its_own() -> None:
+    codes = [cli._exit_code(one.__new__(one)) for one in (Unreported, Unintelligible)]
+    assert codes == [9, 76]
+    assert cli._exit_code(NothingDone()) == 8
 
 
 def test_no_server_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:

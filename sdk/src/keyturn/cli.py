@@ -9,8 +9,9 @@ printed, and `keyturn report` says what came of it.
 Exit codes: 0 approved (and the command ended well), 1 rejected or taken back, 2 expired,
 3 refused (by the server, or when it was verified again), 4 nobody has answered yet,
 5 answered instead (the answer is printed), 6 changes are asked for, 7 done or taken up
-before, 8 approved but the command failed, 64 wrong usage, 69 no server, 70 a fault of this
-program.
+before, 8 approved but the command failed, 9 done and could not be reported: look before you
+repeat it, 64 wrong usage, 69 no server, 70 a fault of this program, 76 an answer that this
+version cannot read.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from keyturn.asks import Ask
 from keyturn.client import Client
 from keyturn.documents import Approval
 
-USAGE, UNAVAILABLE, BROKEN = 64, 69, 70
+USAGE, UNAVAILABLE, BROKEN, UNREADABLE = 64, 69, 70, 76
 _EXITS: Mapping[type[errors.KeyturnError], int] = {
     errors.Expired: 2,
     errors.NotApproved: 1,
@@ -43,6 +44,10 @@ _EXITS: Mapping[type[errors.KeyturnError], int] = {
     errors.InDoubt: 7,
     errors.NotConfigured: USAGE,
     errors.NotExact: USAGE,
+    errors.KeyReused: USAGE,
+    errors.NothingDone: 8,
+    errors.Unreported: 9,
+    errors.Unintelligible: UNREADABLE,
     errors.Unreachable: UNAVAILABLE,
     errors.Refused: 3,
 }
@@ -83,7 +88,7 @@ def _print(value: Any, out: TextIO | None) -> None:
 
 def _exit_code(error: errors.KeyturnError) -> int:
     return next(
-        (code for kind, code in _EXITS.items() if isinstance(error, kind)), USAGE
+        (code for kind, code in _EXITS.items() if isinstance(error, kind)), BROKEN
     )
 
 
