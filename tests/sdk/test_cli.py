@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from keyturn import NothingDone, Unintelligible, Unreported, cli, errors
+from keyturn import Ask, NothingDone, Position, Unintelligible, Unreported, cli, errors
+from keyturn.acting import redeem_when_ready
 from tests.sdk.worlds import Real
 
 USAGE = {errors.NotConfigured, errors.NotExact, errors.KeyReused}
@@ -93,6 +94,33 @@ def test_a_command_that_fails_is_no_success(
     done = keyturn("ask", "--tool", "deploy", "--wait", "--", command)
     assert done.returncode == 8, done.stderr
     assert real.effects() == [("deploy", outcome, "")]
+
+
+@pytest.mark.parametrize("outcome", ["confirmed", "failed"])
+def test_a_report_ends_no_run_that_goes_on(
+    keyturn: Any, real: Real, outcome: str
+) -> None:
+    real.answer("approve")
+    ask = Ask(tool="deploy", arguments={})
+    with real.client() as client, client.run("TASK-1", subject="customer-7") as run:
+        run.ask(ask)
+        (asked,) = run.pause([ask])
+        turn = client.drive(redeem_when_ready(client, asked.id, timeout=None))
+        assert keyturn("report", turn.effect.id, outcome).returncode == 0
+        assert run.refresh().state == "running"
+        run.checkpoint({"step": "deployed"})
+
+
+def test_nor_one_that_has_something_to_go_on_from(keyturn: Any, real: Real) -> None:
+    real.answer("approve")
+    with real.client() as client:
+        run = client.start_run(client.open_session(subject="customer-7").id)
+        position = Position(parent=None, payload='{"step": "built"}')
+        ask = Ask(tool="deploy", arguments={})
+        asked = client.pause_run(run.id, position, [ask], fence=run.fence).requests[0]
+        turn = client.drive(redeem_when_ready(client, asked.id, timeout=None))
+        assert keyturn("report", turn.effect.id, "confirmed").returncode == 0
+        assert client.get_run(run.id).state == "running"
 
 
 @pytest.mark.parametrize(

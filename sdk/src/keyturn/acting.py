@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from keyturn import calls
 from keyturn.calls import Outcome
-from keyturn.documents import Approval, HandedEffect, Redeemed
+from keyturn.documents import Approval, Effect, HandedEffect, Redeemed
 from keyturn.errors import (
     Answered,
     Conflict,
@@ -300,3 +300,25 @@ def end_run(connection: Connection, run: str, reason: str = "") -> Flow[None]:
         yield from send(connection, end)
     except KeyturnError as error:
         log.warning("run %s could not be ended: %s", run, error)
+
+
+def end_run_of(connection: Connection, effect: Effect, outcome: Outcome) -> Flow[None]:
+    """End the run that opened for this effect's question alone; any other goes on."""
+    try:
+        is_alone = yield from _opened_for_one_question(connection, effect.run)
+    except KeyturnError as error:
+        log.warning("run %s could not be read: %s", effect.run, error)
+        return
+    if is_alone:
+        reason = "The action failed." if outcome == "failed" else ""
+        yield from end_run(connection, effect.run, reason=reason)
+
+
+def _opened_for_one_question(connection: Connection, run_id: str) -> Flow[bool]:
+    """Nobody named it, stated anything in it or saved anything to go on from."""
+    run = yield from send(connection, calls.get_run(run_id))
+    if run.external_id is not None or run.version or run.head is None:
+        return False
+    asked = yield from send(connection, calls.list_approvals(run=run_id, limit=2))
+    head = yield from send(connection, calls.get_checkpoint(run_id, "head"))
+    return len(asked.items) == 1 and not head.payload

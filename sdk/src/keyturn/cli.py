@@ -168,7 +168,7 @@ def _tell(line: str) -> None:
 
 
 def report(client: Client, options: argparse.Namespace) -> Any:
-    """Say what came of an action; the run that was opened for it ends."""
+    """Say what came of an action; a run that opened for it alone ends."""
     effect = client.get_effect(options.effect)
     attempt = effect.attempts[-1]
     told = client.report_effect(
@@ -178,8 +178,7 @@ def report(client: Client, options: argparse.Namespace) -> Any:
         outcome=options.outcome,
         external_id=options.external_id,
     )
-    reason = "The action failed." if options.outcome == "failed" else ""
-    client.drive(acting.end_run(client, effect.run, reason=reason))
+    client.drive(acting.end_run_of(client, effect, options.outcome))
     return asdict(told)
 
 

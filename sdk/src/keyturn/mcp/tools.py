@@ -131,8 +131,7 @@ async def report_effect(
         external_id=external_id,
         evidence=evidence,
     )
-    reason = "The action failed." if outcome == "failed" else ""
-    await desk.client.drive(acting.end_run(desk.client, found.run, reason=reason))
+    await desk.client.drive(acting.end_run_of(desk.client, found, outcome))
     return dataclasses.asdict(told)
 
 
