@@ -1,33 +1,16 @@
 """What an action came to is told, whatever becomes of the server afterwards."""
 
-from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
 
 import keyturn
-from keyturn import Action, Ask, Client
+from keyturn import Action, Ask
 from keyturn.testing import FakeApprover
+from tests.sdk.fronts import Front
 
 ASK = Ask(tool="pay", arguments={"amount": "1.00"})
-
-
-class Front:
-    """Stands before the people's server; `is_cut` says for whom it is not there."""
-
-    def __init__(self, people: FakeApprover) -> None:
-        self.people = people
-        self.is_cut: Callable[[httpx.Request], bool] = lambda request: False
-
-    def handle(self, request: httpx.Request) -> httpx.Response:
-        if self.is_cut(request):
-            raise httpx.ConnectError("refused")
-        return self.people._server.handle(request)
-
-    def client(self) -> Client:
-        transport = httpx.MockTransport(self.handle)
-        return Client("http://localhost", "kt_x", patience=0, transport=transport)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from keyturn.documents import Approval, Effect, HandedEffect, Redeemed
 from keyturn.errors import (
     Answered,
     Conflict,
+    Delayed,
     InDoubt,
     KeyturnError,
     NotApproved,
@@ -23,14 +24,23 @@ from keyturn.errors import (
     VerificationRefused,
     ending,
 )
-from keyturn.flows import Backoff, Connection, Flow, Invoke, claim, send, wait
+from keyturn.flows import (
+    Backoff,
+    Connection,
+    Flow,
+    Invoke,
+    Sleep,
+    claim,
+    send,
+    wait,
+)
 
 log = logging.getLogger("keyturn")
 
 R = TypeVar("R")
 LEASE_SECONDS = 60
 # Until the four checks pass: somebody else is at it, or the question is asked anew.
-_PASSING = frozenset({"not_approved", "pause_undecided"})
+_PASSING = frozenset({"not_approved", "pause_undecided", "lease_held"})
 _acting: ContextVar[_Acting] = ContextVar("keyturn_effect")
 
 
@@ -130,39 +140,62 @@ def redeem_when_ready(
 ) -> Flow[Turn]:
     """Wait for the approval and use it up, as the run's one writer.
 
+    `timeout` (s) is for people and for what stands in the way of an approved action:
+    `Paused`, or `Delayed`. It bounds neither the function nor the time for which an
+    absent server is tried, which is the connection's `patience`.
+
     The claim comes first: of two processes that were told "redeem", the earlier one's
     fence is stale from then on, and the later one sees whether it was too late.
     """
     end = math.inf if timeout is None else connection.now() + timeout
-    backoff = Backoff(connection, math.inf)
+    backoff = Backoff(connection, math.inf if timeout is None else timeout)
     while True:
-        left = None if timeout is None else max(0.0, end - connection.now())
-        found = yield from wait(connection, approval, timeout=left)
-        _raise_unless_ready(found)
-        fence = yield from claim(
-            connection,
-            found.run,
-            lease_seconds=LEASE_SECONDS,
-            patience=connection.patience,
+        left = max(0.0, end - connection.now())
+        found = yield from wait(
+            connection, approval, timeout=None if timeout is None else left
         )
-        found = yield from send(connection, calls.get_approval(approval))
-        if found.status == "consumed" and not repeatable:
-            raise ending(found) or InDoubt(found)
-        if found.next != "redeem":
-            continue
+        _raise_unless_ready(found)
         try:
-            redeem = calls.redeem_in_time(approval, fence=fence)
-            redeemed, left = yield from send(connection, redeem)
-            ends = connection.now() + left
-            return Turn(approval=found, redeemed=redeemed, ends=ends)
-        except VerificationRefused as refused:
-            if refused.refusal_class == "stop":
-                raise
-            yield backoff.after(refused)
-        except Conflict as conflict:
-            if conflict.code not in _PASSING:
-                raise
-            yield backoff.after(conflict)
+            turn = yield from _redeem(connection, found, repeatable, left)
+        except Conflict as why:
+            yield _later(backoff, found, why)
+        else:
+            if turn is not None:
+                return turn
+
+
+def _redeem(
+    connection: Connection, found: Approval, repeatable: bool, left: float
+) -> Flow[Turn | None]:
+    """The turn; None if somebody else was faster. Raises `Conflict`."""
+    fence = yield from claim(
+        connection,
+        found.run,
+        lease_seconds=LEASE_SECONDS,
+        patience=min(left, connection.patience),
+    )
+    found = yield from send(connection, calls.get_approval(found.id))
+    if found.status == "consumed" and not repeatable:
+        raise ending(found) or InDoubt(found)
+    if found.next != "redeem":
+        return None
+    redeem = calls.redeem_in_time(found.id, fence=fence)
+    redeemed, seconds = yield from send(connection, redeem)
+    ends = connection.now() + seconds
+    return Turn(approval=found, redeemed=redeemed, ends=ends)
+
+
+def _later(backoff: Backoff, found: Approval, why: Conflict) -> Sleep:
+    """How long to wait for what passes; raises `Delayed` when that would be too long."""
+    is_final = why.code not in _PASSING
+    if isinstance(why, VerificationRefused):
+        is_final = why.refusal_class == "stop"
+    if is_final:
+        raise why
+    try:
+        return backoff.after(why)
+    except Conflict:
+        raise Delayed(found) from why
 
 
 def _raise_unless_ready(found: Approval) -> None:

@@ -7,11 +7,11 @@ standard input, and reports what came of it. Without a command the approved argu
 printed, and `keyturn report` says what came of it.
 
 Exit codes: 0 approved (and the command ended well), 1 rejected or taken back, 2 expired,
-3 refused (by the server, or when it was verified again), 4 nobody has answered yet,
-5 answered instead (the answer is printed), 6 changes are asked for, 7 done or taken up
-before, 8 approved but the command failed, 9 done and could not be reported: look before you
-repeat it, 64 wrong usage, 69 no server, 70 a fault of this program, 76 an answer that this
-version cannot read.
+3 refused (by the server, or when it was verified again), 4 nobody has answered yet (or it
+is approved and cannot happen yet), 5 answered instead (the answer is printed), 6 changes
+are asked for, 7 done or taken up before, 8 approved but the command failed, 9 done and
+could not be reported: look before you repeat it, 64 wrong usage, 69 no server, 70 a fault
+of this program, 76 an answer that this version cannot read.
 """
 
 from __future__ import annotations

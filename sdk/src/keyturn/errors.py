@@ -137,6 +137,16 @@ class Paused(NotNow):
         return f"{approval.tool} waits for a person: {approval.review_url}"
 
 
+class Delayed(Paused):
+    """It was approved, and something stands in its way: the cause says what.
+
+    Nothing was done. The same call with the same key goes on.
+    """
+
+    def _say(self, approval: Approval) -> str:
+        return f"{approval.tool} is approved, and cannot happen yet"
+
+
 class ChangesRequested(NotNow):
     """A reviewer wants it asked differently: `revise_approval`, or give it up."""
 

@@ -42,8 +42,9 @@ def require_approval(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let a function run only once its call was approved, with the approved arguments.
 
-    `wait` is for how many seconds to wait for people before `Paused` is raised (None: as
-    long as it takes). The same call with the same `key` finds the question again, also
+    `wait` is for how many seconds to wait for people before `Paused` is raised, and for
+    what stands in the way of an approved call before `Delayed` is (None: as long as it
+    takes); an absent server is tried for the client's `patience` besides. The same call with the same `key` finds the question again, also
     from another process: outside a run for 7 days, as long as the server keeps answers to
     idempotency keys, and inside a run as long as there is the run. Without a `key` each
     call is a question of its own.
