@@ -25,12 +25,13 @@ class Answer:
     """A success: its status and JSON, or the bytes where those were asked for.
 
     `clock` is what the server's clock said, at the latest, when it arrived; None if the
-    server did not say.
+    server did not say. `tag` names this state of the document (ETag).
     """
 
     status: int
     document: Any = field(repr=False)
     clock: datetime | None = None
+    tag: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

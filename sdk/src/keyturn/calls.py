@@ -6,11 +6,28 @@ made, so that sending it again is the same request, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Literal
 
 from keyturn import documents, exact
+from keyturn.approvals import (
+    NOT_MODIFIED,
+    Known,
+    Outcome,
+    Until,
+    get_approval,
+    get_effect,
+    list_approvals,
+    pause_run,
+    poll_approval,
+    redeem_approval,
+    redeem_in_time,
+    report_effect,
+    request_approval,
+    revise_approval,
+    withdraw_approval,
+)
 from keyturn.artifacts import (
     get_artifact,
     get_artifact_content,
@@ -18,7 +35,7 @@ from keyturn.artifacts import (
     put_artifact,
     remove_artifact,
 )
-from keyturn.asks import Ask, Fact, Position, given
+from keyturn.asks import Fact, Position, given
 from keyturn.calling import Answer, Call, get, key_from, key_of, listed, path_of, post
 from keyturn.conversations import (
     append_items,
@@ -36,15 +53,9 @@ from keyturn.conversations import (
     replace_items,
 )
 from keyturn.documents import (
-    Approval,
-    AskedApproval,
     Checkpoint,
-    Effect,
-    EffectSummary,
     Fork,
     Page,
-    Pause,
-    Redeemed,
     Restored,
     RunDocument,
     RunSummary,
@@ -58,31 +69,43 @@ from keyturn.documents import (
 )
 
 __all__ = [
+    "NOT_MODIFIED",
     "Answer",
     "Call",
+    "Known",
+    "Outcome",
+    "Until",
     "append_items",
     "begin_branch",
     "clear_items",
+    "get_approval",
     "get_artifact",
     "get_artifact_content",
     "get_context",
+    "get_effect",
     "get_session",
     "keep_summary",
     "key_from",
+    "list_approvals",
     "list_artifacts",
     "list_branches",
     "list_items",
     "list_sessions",
     "open_session",
+    "pause_run",
+    "poll_approval",
     "pop_item",
     "put_artifact",
     "record_context",
+    "redeem_approval",
+    "redeem_in_time",
     "remove_artifact",
     "replace_items",
+    "report_effect",
+    "request_approval",
+    "revise_approval",
+    "withdraw_approval",
 ]
-
-Outcome = Literal["confirmed", "failed", "unknown"]
-Until = Literal["decided", "done"]
 
 
 # -- Runs -------------------------------------------------------------------------------
@@ -273,131 +296,6 @@ def fork_run(
     body = given(reason=reason, lease_seconds=lease_seconds)
     path = path_of("runs", run, "checkpoints", str(number), "fork")
     return post(Fork, path, body, key)
-
-
-# -- Approvals and effects --------------------------------------------------------------
-
-
-def request_approval(
-    ask: Ask,
-    *,
-    run: str | None = None,
-    fence: int | None = None,
-    session: str | None = None,
-    subject: str | None = None,
-    key: str | None = None,
-) -> Call[AskedApproval]:
-    """Ask in one call; session, run and checkpoint open along the way where missing."""
-    body = {**ask.body(), **given(run=run, session=session, subject=subject)}
-    return post(AskedApproval, "approvals", body, key, fence)
-
-
-def pause_run(
-    run: str,
-    position: Position,
-    asks: Sequence[Ask],
-    *,
-    fence: int,
-    resume_when: Literal["all", "each"] | None = None,
-    key: str | None = None,
-) -> Call[Pause]:
-    """Save a checkpoint and ask from it: all of it, or nothing."""
-    body = {
-        "checkpoint": position.body(),
-        "requests": [one.body() for one in asks],
-        **given(resume_when=resume_when),
-    }
-    return post(Pause, path_of("runs", run, "pause"), body, key, fence)
-
-
-def get_approval(
-    approval: str, *, wait: int = 0, until: Until = "done"
-) -> Call[Approval]:
-    """Read an approval, or wait up to `wait` seconds (at most 60) for it."""
-    query = {"wait": wait, "until": until} if wait else {}
-    return get(Approval, path_of("approvals", approval), **query)
-
-
-def list_approvals(
-    *,
-    status: str | None = None,
-    run: str | None = None,
-    cursor: str | None = None,
-    limit: int | None = None,
-) -> Call[Page[Approval]]:
-    """What the agent asked for, newest first."""
-    named = {"status": status, "run": run}
-    return listed(Approval, "approvals", **named, cursor=cursor, limit=limit)
-
-
-def revise_approval(
-    approval: str,
-    *,
-    arguments: Mapping[str, Any],
-    explanation: str | None = None,
-    key: str | None = None,
-) -> Call[Approval]:
-    """Give new arguments after changes were asked for."""
-    body = {"arguments": dict(arguments), **given(explanation=explanation)}
-    return post(Approval, path_of("approvals", approval, "revise"), body, key)
-
-
-def withdraw_approval(
-    approval: str, *, reason: str, key: str | None = None
-) -> Call[Approval]:
-    """Take a question back, also an approved one, until it was acted upon."""
-    path = path_of("approvals", approval, "withdraw")
-    return post(Approval, path, {"reason": reason}, key)
-
-
-def redeem_approval(
-    approval: str, *, fence: int, key: str | None = None
-) -> Call[Redeemed]:
-    """Use the approval up, and receive the one action that may happen now."""
-    return post(Redeemed, path_of("approvals", approval, "redeem"), {}, key, fence)
-
-
-def redeem_in_time(approval: str, *, fence: int) -> Call[tuple[Redeemed, float]]:
-    """The same; also for how many seconds from now it may be acted upon."""
-
-    def read(answer: Answer) -> tuple[Redeemed, float]:
-        redeemed = documents.read(Redeemed, answer.document)
-        now = answer.clock or datetime.now(UTC)
-        return redeemed, (redeemed.effect.not_after - now).total_seconds()
-
-    return Call(
-        method="POST",
-        path=path_of("approvals", approval, "redeem"),
-        content=exact.encode({}),
-        key=key_of(None),
-        fence=fence,
-        read=read,
-    )
-
-
-def get_effect(effect: str) -> Call[Effect]:
-    """Read an effect with its attempts."""
-    return get(Effect, path_of("effects", effect))
-
-
-def report_effect(
-    effect: str,
-    *,
-    fence: int,
-    attempt: int,
-    outcome: Outcome,
-    external_id: str | None = None,
-    evidence: Mapping[str, Any] | None = None,
-    key: str | None = None,
-) -> Call[EffectSummary]:
-    """Say what came of an attempt; the same again is answered alike."""
-    proof = None if evidence is None else dict(evidence)
-    body = {
-        "attempt": attempt,
-        "outcome": outcome,
-        **given(external_id=external_id, evidence=proof),
-    }
-    return post(EffectSummary, path_of("effects", effect, "report"), body, key, fence)
 
 
 def _start(

@@ -16,7 +16,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 import httpx
 
-from keyturn.calls import Answer, Call
+from keyturn.calls import NOT_MODIFIED, Answer, Call
 from keyturn.errors import Unintelligible, refusal
 from keyturn.flows import Busy, Connection, Flow, Sleep, Step, Transmit
 
@@ -140,10 +140,11 @@ def understood(response: httpx.Response, *, raw: bool = False) -> Answer:
     if raw and response.is_success:
         return Answer(response.status_code, response.content)
     document = _document(response)
-    if response.is_success:
-        if document is None:
+    if response.is_success or response.status_code == NOT_MODIFIED:
+        if response.is_success and document is None:
             raise Unintelligible(f"{response.request.url.path}: the answer is no JSON")
-        return Answer(response.status_code, document, _clock(response))
+        tag = response.headers.get("ETag")
+        return Answer(response.status_code, document, _clock(response), tag)
     if response.status_code in (429, 502, 503, 504):
         busy = Busy(
             response.status_code, document if isinstance(document, dict) else {}

@@ -150,14 +150,15 @@ def wait(
     takes, also through restarts of the server.
     """
     end = math.inf if timeout is None else connection.now() + timeout
+    known = None
     while True:
         left = max(0.0, end - connection.now())
         asked = math.ceil(min(left, LONGEST_WAIT))
-        poll = calls.get_approval(approval, wait=asked, until=until)
+        poll = calls.poll_approval(approval, known, wait=asked, until=until)
         patience = max(left, connection.patience)
-        found = yield from send(connection, poll, patience=patience)
-        if is_over(found, until) or connection.now() >= end:
-            return found
+        known = yield from send(connection, poll, patience=patience)
+        if is_over(known.approval, until) or connection.now() >= end:
+            return known.approval
 
 
 def claim(
