@@ -9,6 +9,23 @@ ABANDON: Final = "abandon"
 LONGEST: Final = 4_000  # characters
 
 
+class HoldForm(forms.Form):
+    """Why a session must not be erased for now."""
+
+    reason = forms.CharField(
+        label="Why it is held",
+        max_length=LONGEST,
+        help_text="Who oversees the tenant reads it.",
+        widget=forms.Textarea({"rows": 2}),
+    )
+
+
+class LiftForm(forms.Form):
+    """Which hold ends."""
+
+    hold = forms.UUIDField()
+
+
 class AttendForm(forms.Form):
     """What is to become of the run as it was `seen`, and why."""
 

@@ -2,12 +2,21 @@
 
 from django.urls import path
 
-from oversight import audit_log, policies, views, workflows
+from oversight import audit_log, policies, session, views, workflows
+from sessions.addresses import SHA256
 
 urlpatterns = [
     path("t/<slug:slug>/runs", views.runs, name="runs"),
     path("t/<slug:slug>/runs/<uuid:id>", views.run, name="run"),
     path("t/<slug:slug>/runs/<uuid:id>/state", workflows.state, name="run_state"),
+    path("t/<slug:slug>/runs/<uuid:id>/session", session.session, name="session"),
+    path("t/<slug:slug>/runs/<uuid:id>/hold", session.hold, name="hold"),
+    path("t/<slug:slug>/runs/<uuid:id>/hold/lift", session.lift, name="lift_hold"),
+    path(
+        f"t/<slug:slug>/runs/<uuid:id>/files/<{SHA256}:digest>",
+        session.file,
+        name="file",
+    ),
     path("t/<slug:slug>/workflows", workflows.workflows, name="workflows"),
     path("t/<slug:slug>/new-workflow", workflows.edit, name="workflow_new"),
     path("t/<slug:slug>/workflows/<slug:kind>", workflows.workflow, name="workflow"),

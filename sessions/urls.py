@@ -1,7 +1,8 @@
 """Addresses of sessions and runs."""
 
-from django.urls import path, register_converter
+from django.urls import path
 
+from sessions.addresses import SHA256
 from sessions.api import (
     artifacts,
     history,
@@ -16,22 +17,7 @@ SESSIONS = "api/v1/sessions"
 RUNS = "api/v1/runs"
 WORKFLOWS = "api/v1/workflows"
 
-ARTIFACT = f"{SESSIONS}/<uuid:id>/artifacts/<sha256:digest>"
-
-
-class DigestConverter:
-    """A SHA-256 as we write it: anything else in its place is simply not there."""
-
-    regex = "[0-9a-f]{64}"
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: str) -> str:
-        return value
-
-
-register_converter(DigestConverter, "sha256")
+ARTIFACT = f"{SESSIONS}/<uuid:id>/artifacts/<{SHA256}:digest>"
 
 urlpatterns = [
     path(SESSIONS, sessions.SessionsView.as_view()),

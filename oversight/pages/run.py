@@ -19,7 +19,9 @@ from oversight.pages.story import MOST, read_story
 from oversight.pages.workflows import place
 from oversight.presentation.run import CheckpointStory, RunView
 from oversight.queries import visible_requests, visible_run
-from sessions.models import Fact, Run
+from sessions.artifacts import artifacts_of
+from sessions.holds import is_held
+from sessions.models import Fact, Run, Session
 
 STANDS: Final = {
     "running": "The agent works on it.",
@@ -71,7 +73,17 @@ def run_view(viewer: Viewer, run_id: UUID) -> RunView:
         story=read_story(viewer, run, requests, reading),
         attention=attention_view(viewer, run, requests),
         erased_at=run.session.erased_at,
+        session=Link(
+            text=short_name("SES", run.session_id),
+            href=address("session", slug, run.id),
+        ),
+        files=_files(run.session),
+        held=is_held(run.tenant_id, run.session_id),
     )
+
+
+def _files(session: Session) -> int:
+    return 0 if session.erased_at is not None else artifacts_of(session).count()
 
 
 def _requests(viewer: Viewer, run: Run) -> list[Request]:

@@ -19,6 +19,7 @@ from kernel.clock import database_now
 from oversight.presentation.run import RunRow, RunsView
 from oversight.queries import visible_requests, visible_runs
 from sessions.models import Run, Transition
+from tenants.models import TenantModel
 
 PAGE: Final = 50
 
@@ -54,7 +55,7 @@ def runs_view(viewer: Viewer, selection: RunSelection) -> RunsView:
 
 
 def _page(viewer: Viewer, selection: RunSelection) -> list[Run]:
-    rows = visible_runs(viewer).filter(_before(selection.after))
+    rows = visible_runs(viewer).filter(older_than(selection.after))
     if selection.state:
         rows = rows.filter(state=selection.state)
     dressed = _dressed(rows, viewer).select_related("session", "agent", "workflow")
@@ -91,7 +92,7 @@ def _row(run: Run, slug: str) -> RunRow:
 
 def _pages(slug: str, selection: RunSelection, shown: int, last: Run | None) -> Pages:
     state = selection.state
-    following = f"{last.created_at.isoformat()} {last.id}" if last else ""
+    following = cursor_of(last) if last else ""
     return Pages(
         shown=shown,
         previous_href=address("runs", slug, query={"state": state})
@@ -103,8 +104,13 @@ def _pages(slug: str, selection: RunSelection, shown: int, last: Run | None) -> 
     )
 
 
-def _before(cursor: str) -> Q:
-    """Older than the cursor's run; a cursor not of our making is none."""
+def cursor_of(last: TenantModel) -> str:
+    """What the next page begins after."""
+    return f"{last.created_at.isoformat()} {last.id}"
+
+
+def older_than(cursor: str) -> Q:
+    """Older than the cursor's row; a cursor not of our making is none."""
     at, _, id = cursor.partition(" ")
     try:
         moment, last = datetime.fromisoformat(at), UUID(id)

@@ -153,3 +153,6 @@ class RunView:
     pages: Pages | None = None
     attention: AttentionView | None = None
     erased_at: datetime | None = None
+    session: Link | None = None
+    files: int = 0
+    held: bool = False

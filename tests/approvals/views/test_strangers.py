@@ -68,6 +68,10 @@ PAGES = {
     "webhooks": Address(methods=("GET", "HEAD", "POST")),
     "webhook": Address(of="webhook", methods=("GET", "POST"), form={"act": "ping"}),
     "delivery": Address(of="delivery", methods=("GET", "POST")),
+    "session": Address(of="run"),
+    "file": Address(of="run"),
+    "hold": Address(of="run", methods=("POST",), form={"reason": "Dispute."}),
+    "lift_hold": Address(of="run", methods=("POST",), form={"hold": str(new_id())}),
     "attend": Address(
         of="run", methods=("POST",), form={"choice": "release", "reason": "Looked."}
     ),
@@ -217,7 +221,9 @@ def addresses(
 
 
 PATHS = {
-    name: route.replace("<slug:kind>", "default").replace("<slug:name>", "default")
+    name: route.replace("<slug:kind>", "default")
+    .replace("<slug:name>", "default")
+    .replace("<sha256:digest>", DIGEST)
     for name, route in addresses(get_resolver().url_patterns).items()
     if route.startswith("t/")
 }
