@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.utils import IntegrityError, ProgrammingError
 from django.test import Client
@@ -380,3 +380,29 @@ def test_the_commands_say_what_they_do(
     call_command("purge", tenant=slug)
     assert "1 sessions erased" in capsys.readouterr().out
     assert count(stage, Item) == 0
+
+
+def test_a_command_erases_one_session_and_no_other(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slug, session_id = stage.house.tenant.slug, ended_session(stage)
+    other = ended_session(stage, subject="customer-7")
+    asked = str(session_id)
+    with pytest.raises(CommandError, match="another session"):
+        call_command("erase_session", slug, asked, confirm=other)
+    with pytest.raises(CommandError, match="not_found"):
+        call_command("erase_session", slug, str(stage.bob.id), confirm=stage.bob.id)
+    hold = place_hold(
+        tenant_id=stage.tenant_id, by=BY, reason="Dispute", session_id=session_id
+    )
+    with pytest.raises(CommandError, match="legal_hold"):
+        call_command("erase_session", slug, asked, confirm=session_id)
+    lift_hold(tenant_id=stage.tenant_id, by=BY, hold_id=hold.id)
+    assert count(stage, Session, erased_at=None) == 2
+    call_command("erase_session", slug, asked, confirm=session_id)
+    assert capsys.readouterr().out == "1 session erased. Remove the rows: purge\n"
+    assert count(stage, Session, id=session_id, erased_at=None) == 0
+    assert count(stage, Session, id=other, erased_at=None) == 1
+    assert kinds_of(stage.tenant_id, session_id)[-1] == "session.erased"
+    with pytest.raises(CommandError, match="data_erased"):
+        call_command("erase_session", slug, asked, confirm=session_id)
