@@ -289,9 +289,9 @@ def test_a_named_secret_reaches_its_tool_and_nothing_else(
     for value in values.values():
         for needle in needles(value):
             assert [place for place, text in places.items() if needle in text] == []
-    place = toolserver.url.removeprefix("http://")
+    place = f"<code>{toolserver.url}</code>"
     assert "secret://pin" in shown
-    assert f"a secret for <code>pay</code> at <code>{place}</code> only" in shown
+    assert f"a secret for <code>pay</code> at {place} only" in shown
 
 
 def test_the_search_finds_what_is_there_and_fingerprints_agree() -> None:
