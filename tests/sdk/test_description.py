@@ -22,14 +22,14 @@ DESCRIBED: Any = yaml.safe_load((settings.BASE_DIR / "docs/openapi.yaml").read_t
 SCHEMAS = DESCRIBED["components"]["schemas"]
 NAMES = {"get_head": "get_checkpoint", "restore_head": "restore_checkpoint"}
 PLACES = {"id", "number", "name"}
-NOT_HERE = {"stream_events"}  # no document, but a stream without an end
+NOT_HERE = {"stream_events"}  # a stream without an end: tests/sdk/test_events.py
 HEADERS = {
     "Keyturn-Fence": "fence",
     "Idempotency-Key": "key",
     "Content-Disposition": "name",
     "Keyturn-Expires-In": "expires_in",
 }
-ELSEWHERE = {"If-Match", "If-None-Match"}  # `expected_version`; a poll is a wait
+ELSEWHERE = {"If-Match", "If-None-Match"}  # `expected_version`; `poll_approval`
 KINDS = {
     "ArtifactDocument": documents.Artifact,
     "DiffDocument": documents.StateDiff,

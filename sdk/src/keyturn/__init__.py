@@ -38,6 +38,7 @@ from keyturn.errors import (
     Unreported,
     VerificationRefused,
 )
+from keyturn.events import Event
 from keyturn.gate import require_approval
 from keyturn.work import AsyncRun, Run, current_run
 
@@ -53,6 +54,7 @@ __all__ = [
     "Conflict",
     "Delayed",
     "DoneAlready",
+    "Event",
     "Expired",
     "Fact",
     "HandedEffect",

@@ -8,15 +8,18 @@ answer or `patience` (seconds) is over.
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, closing
 from types import TracebackType
 from typing import Any, Self
 
 import httpx
 
 from keyturn import calls, flows
-from keyturn.drivers import Async, Operation, Sync
+from keyturn.drivers import Async, Operation, Sync, understood
 from keyturn.errors import NotConfigured
-from keyturn.flows import LONGEST_WAIT, call
+from keyturn.events import Event, Following
+from keyturn.flows import LONGEST_WAIT, Busy, call
 from keyturn.work import AsyncRun, Run
 
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -97,6 +100,34 @@ class Client(_Api, Sync):
         """A run as a context; see `keyturn.work.Work` for `subject` and more."""
         return Run(self, name, **options)
 
+    def stream_events(self, *, after: int | None = None) -> Iterator[Event]:
+        """What happens to the agent's work, as it happens: each once, in order.
+
+        `after` is the number of the last event that is known (0: from the start); what
+        follows it comes first, also after every break. None begins now, and what
+        happens in a break before the first event is missed. It goes on until it is
+        closed; an absent server is tried for `patience`. Raises `Unreachable`, and
+        `Refused` when the key may not read any more.
+        """
+        following = Following(self, after)
+        while True:
+            why: httpx.TransportError | Busy | None = None
+            try:
+                yield from self._follow(following)
+            except (httpx.TransportError, Busy) as broken:
+                why = broken
+            self.take(following.again(why))
+
+    def _follow(self, following: Following) -> Iterator[Event]:
+        response = self._http.send(following.request(self._http), stream=True)
+        with closing(response):
+            if not response.is_success:
+                response.read()
+                understood(response)
+            following.begun()
+            for part in response.iter_bytes():
+                yield from following.take(part)
+
     def close(self) -> None:
         self._http.close()
 
@@ -129,6 +160,31 @@ class AsyncClient(_Api, Async):
     def run(self, name: str, **options: Any) -> AsyncRun:
         """A run as a context; see `keyturn.work.Work` for `subject` and more."""
         return AsyncRun(self, name, **options)
+
+    async def stream_events(self, *, after: int | None = None) -> AsyncIterator[Event]:
+        """As `Client.stream_events`."""
+        following = Following(self, after)
+        while True:
+            why: httpx.TransportError | Busy | None = None
+            try:
+                async with aclosing(self._follow(following)) as events:
+                    async for event in events:
+                        yield event
+            except (httpx.TransportError, Busy) as broken:
+                why = broken
+            await self.take(following.again(why))
+
+    async def _follow(self, following: Following) -> AsyncGenerator[Event]:
+        request = following.request(self._http)
+        response = await self._http.send(request, stream=True)
+        async with aclosing(response):
+            if not response.is_success:
+                await response.aread()
+                understood(response)
+            following.begun()
+            async for part in response.aiter_bytes():
+                for event in following.take(part):
+                    yield event
 
     async def close(self) -> None:
         await self._http.aclose()
