@@ -80,6 +80,15 @@ def report(
     return perform(who.tenant_id, work)
 
 
+def said(
+    who: Principal, outcome: str, external_id: str = "", **evidence: Any
+) -> dict[str, Any]:
+    """A statement of the agent's, as it is kept."""
+    by = {"type": "agent", "id": str(who.agent_id)}
+    told = {"outcome": outcome, "external_id": external_id, "evidence": evidence}
+    return {**told, "by": by}
+
+
 def settle(who: Principal, effect: Effect, outcome: str, **more: Any) -> Effect:
     def work(verb: Verb) -> Effect:
         lock_run(effect.run_id)
