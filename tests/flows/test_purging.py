@@ -36,7 +36,7 @@ from tests.factories import unique
 from tests.flows.test_canaries import dump
 from tests.flows.test_erasure import BY, age, count, ended_session, gone
 from tests.refusals import refused
-from tests.tenants.test_isolation import gate_shared
+from tests.tenants.test_gate import gate_shared
 
 
 @pytest.fixture
