@@ -1,13 +1,22 @@
 """What has been decided, newest first: as much of it as anyone wants to turn over."""
 
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from django.db.models import FETCH_RAISE, Exists, OuterRef, Q, QuerySet
 
 from approvals.models import Decision, Request
-from approvals.pages.selection import Selection
+from approvals.pages.selection import SPANS, Selection
 from approvals.pages.viewer import Viewer
+from kernel.clock import ClockTimestamp
+
+NARROWED: Final = {
+    "risk": "risk",
+    "queue": "queue__slug",
+    "tool": "tool__name",
+    "agent": "agent__name",
+}
 
 
 def decided_page(
@@ -30,7 +39,26 @@ def _decided(viewer: Viewer, selection: Selection) -> QuerySet[Request]:
     rows = Request.objects.filter(
         _search(selection.search), queue_id__in=viewer.sees, decided_at__isnull=False
     )
-    return rows.filter(risk=selection.risk) if selection.risk else rows
+    narrowed = {
+        path: getattr(selection, name)
+        for name, path in NARROWED.items()
+        if getattr(selection, name)
+    }
+    return rows.filter(
+        _since(selection.age), _answered_by(viewer, selection), **narrowed
+    )
+
+
+def _since(age: str) -> Q:
+    return Q(created_at__lte=ClockTimestamp() - SPANS[age]) if age else Q()
+
+
+def _answered_by(viewer: Viewer, selection: Selection) -> Q:
+    """The reader's own decisions, where they want no others."""
+    if not selection.mine:
+        return Q()
+    own = Decision.objects.filter(request_id=OuterRef("id"), member_id=viewer.id)
+    return Q(Exists(own))
 
 
 def _search(text: str) -> Q:

@@ -34,7 +34,7 @@ def read_desk(
     attempt: Attempt | None = None,
 ) -> DeskPage:
     """Raises `not_found` for a case that the viewer may not see."""
-    index = read_index(viewer, selection.search)
+    index = read_index(viewer, selection)
     record = read_case(viewer, id) if id else None
     case = show_case(record, selection, index, attempt) if record else None
     about = _about(record) if record else {}

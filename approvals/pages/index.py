@@ -1,11 +1,11 @@
 """Every open request that a member may see, in the order of the list.
 
-One statement reads it; counts, facets, pages and neighbours are all taken from its
-rows, so that no count can differ from the list that it heads.
+One statement reads it, whatever the selection; counts, facets, pages and neighbours are
+all taken from its rows, so that no count can differ from the list that it heads.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -14,18 +14,35 @@ from uuid import UUID
 from django.db import connection
 
 from approvals.models import Request
-from approvals.pages.selection import OPEN_VIEWS, RISKS, Selection
+from approvals.pages.selection import (
+    NEWEST,
+    OPEN_VIEWS,
+    RISKS,
+    SPANS,
+    Selection,
+)
 from approvals.pages.viewer import Viewer
 
 MOST: Final = 5_000  # rows of an index; what lies beyond it has the least risk
+WHOLE: Final = Selection()
+KEY_TEXTS: Final = 3
+LONGEST_CURSOR: Final = 120
+
+type Key = tuple[int, str, str, str]
+"""What a list is sorted by; distinct for each request."""
 
 # "Needs my key": an eligible stranger to the request who has not answered it yet. The
 # same rules as when the answer is judged, on the same sealed obligation; and the
 # judgement then is the one that counts. Bytes that are not those of their digest are
-# not read at all. (`soon` is the hour that the view is named after.)
+# not read at all.
 OPEN: Final = """
-SELECT r.id, r.risk, r.due_at, r.state,
-  r.due_at <= clock_timestamp() + interval '1 hour',
+SELECT r.id, r.risk, r.due_at, r.created_at, r.state, q.slug, x.name, a.name,
+  extract(epoch FROM n.at - r.created_at)::float8,
+  extract(epoch FROM r.due_at - n.at)::float8,
+  substr(md5(concat_ws(' ', x.id, a.id, (
+    SELECT string_agg(key || ' ' || jsonb_typeof(value), ' ' ORDER BY key)
+    FROM jsonb_each(CASE jsonb_typeof(o.asked) WHEN 'object' THEN o.asked END)))), 1, 12),
+  s.matches,
   r.state = 'pending' AND r.queue_id = ANY(%(decides)s)
     AND NOT EXISTS (
       SELECT FROM approvals_decision d
@@ -55,58 +72,81 @@ JOIN tenants_tenant t ON t.id = r.tenant_id
 JOIN tenants_apikey k ON k.id = r.key_id
 JOIN checkpoints_tool x ON x.id = r.tool_id
 JOIN tenants_agent a ON a.id = r.agent_id
+JOIN approvals_queue q ON q.id = r.queue_id
 JOIN approvals_revision v ON v.request_id = r.id AND v.number = r.revision
 CROSS JOIN LATERAL (SELECT CASE
   WHEN sha256('keyturn/approval/v1'::bytea || '\\x00'::bytea || v.envelope) = v.digest
-  THEN convert_from(v.envelope, 'UTF8')::jsonb -> 'obligation' END AS owed
-  OFFSET 0) o  -- read once a row, and not again wherever it is named
+  THEN convert_from(v.envelope, 'UTF8')::jsonb END AS sealed
+  OFFSET 0) e  -- read once a row, and not again wherever it is named
+CROSS JOIN LATERAL (SELECT
+  e.sealed -> 'obligation' AS owed, e.sealed -> 'arguments' AS asked OFFSET 0) o
+CROSS JOIN (SELECT clock_timestamp() AS at OFFSET 0) n
+CROSS JOIN LATERAL (SELECT
+  r.title ILIKE %(like)s OR x.name ILIKE %(like)s OR a.name ILIKE %(like)s
+  OR EXISTS (
+    SELECT FROM agent_sessions_run u
+    WHERE u.id = r.run_id AND u.external_id ILIKE %(like)s)
+  OR EXISTS (
+    SELECT FROM approvals_decision d
+    JOIN tenants_member m ON m.id = d.member_id
+    JOIN tenants_user p ON p.id = m.user_id
+    WHERE d.request_id = r.id
+      AND (p.name ILIKE %(like)s OR p.email ILIKE %(like)s)) AS matches OFFSET 0) s
 WHERE r.state IN ('pending', 'changes_requested') AND r.queue_id = ANY(%(sees)s)
-  AND (r.title ILIKE %(like)s OR x.name ILIKE %(like)s OR a.name ILIKE %(like)s
-    OR EXISTS (
-      SELECT FROM agent_sessions_run u
-      WHERE u.id = r.run_id AND u.external_id ILIKE %(like)s)
-    OR EXISTS (
-      SELECT FROM approvals_decision d
-      JOIN tenants_member m ON m.id = d.member_id
-      JOIN tenants_user p ON p.id = m.user_id
-      WHERE d.request_id = r.id
-        AND (p.name ILIKE %(like)s OR p.email ILIKE %(like)s)))
-ORDER BY array_position(%(risks)s, r.risk::text), r.due_at NULLS LAST, r.id
+ORDER BY s.matches AND %(queue)s IN ('', q.slug) AND %(tool)s IN ('', x.name)
+    AND %(agent)s IN ('', a.name) DESC,  -- so that none that is sought is cut off
+  array_position(%(risks)s, r.risk::text), r.due_at NULLS LAST, r.id
 LIMIT %(most)s
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One open request's place in the list."""
+    """One open request's place in the list.
+
+    `age` and `left` are seconds, by the database's clock. Requests of one `shape` are
+    of one tool and agent, and have arguments of the same names and kinds.
+    """
 
     id: UUID
     risk: str
     due_at: datetime | None
+    asked_at: datetime
     state: str
-    soon: bool
+    queue: str
+    tool: str
+    agent: str
+    age: float
+    left: float | None
+    shape: str
+    matches: bool
     mine: bool
-
-    @property
-    def cursor(self) -> str:
-        """The whole sort key, so that a page begins right though its last row left."""
-        due = self.due_at.isoformat() if self.due_at else ""
-        return f"{RISKS.index(self.risk)} {due} {self.id}"
-
-    @property
-    def order(self) -> tuple[int, bool, str, str]:
-        due = self.due_at.isoformat() if self.due_at else ""
-        return RISKS.index(self.risk), self.due_at is None, due, str(self.id)
 
     def is_in(self, view: str) -> bool:
         if view == "changes":
             return self.state == Request.State.CHANGES_REQUESTED
-        return {"mine": self.mine, "soon": self.soon}.get(view, True)
+        return {"mine": self.mine, "soon": self.expires_within("1h")}.get(view, True)
+
+    def expires_within(self, span: str) -> bool:
+        return self.left is not None and self.left <= SPANS[span].total_seconds()
+
+    def fits(self, selection: Selection) -> bool:
+        """Whether every part of the selection holds."""
+        named = ("risk", "queue", "tool", "agent")
+        return (
+            self.is_in(selection.view)
+            and (self.matches or not selection.search)
+            and all(getattr(selection, n) in {"", getattr(self, n)} for n in named)
+            and selection.alike in {"", self.shape}
+            and (self.mine or not selection.mine)
+            and not (selection.age and self.age < SPANS[selection.age].total_seconds())
+            and (not selection.expiring or self.expires_within(selection.expiring))
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The open requests that match a search, highest risk first, then next to expire."""
+    """The open requests that a member may see, whatever they look for."""
 
     entries: tuple[Entry, ...]
 
@@ -117,34 +157,54 @@ class Index:
             for view in OPEN_VIEWS
         }
 
-    def risks(self, view: str) -> Counter[str]:
-        """How many of a view there are of each risk."""
-        return Counter(entry.risk for entry in self.entries if entry.is_in(view))
+    def by(self, name: str, selection: Selection) -> Counter[str]:
+        """How many of each value there are, were the selection not narrowed by it."""
+        wider = selection.first_page(**{name: ""})
+        return Counter(
+            getattr(entry, name) for entry in self.entries if entry.fits(wider)
+        )
 
     def of(self, selection: Selection) -> list[Entry]:
-        """All of a selection, whatever its page."""
-        return [
-            entry
-            for entry in self.entries
-            if entry.is_in(selection.view) and selection.risk in {"", entry.risk}
-        ]
+        """All of a selection in its order, whatever its page."""
+        found = (entry for entry in self.entries if entry.fits(selection))
+        return sorted(found, key=ORDERS[selection.sort])
 
 
-def read_index(viewer: Viewer, search: str = "") -> Index:
+def by_urgency(entry: Entry) -> Key:
+    """Highest risk first, then the next to expire, then who has waited longest."""
+    due = entry.due_at.isoformat() if entry.due_at else ""
+    return RISKS.index(entry.risk), str(entry.due_at is None), due, str(entry.id)
+
+
+def by_newest(entry: Entry) -> Key:
+    """What was asked last comes first."""
+    return -round(entry.asked_at.timestamp() * 1_000_000), "", "", str(entry.id)
+
+
+ORDERS: Final[Mapping[str, Callable[[Entry], Key]]] = {
+    "": by_urgency,
+    NEWEST: by_newest,
+}
+
+
+def read_index(viewer: Viewer, selection: Selection = WHOLE) -> Index:
     """The one statement, besides those about the viewer's rights."""
     with connection.cursor() as cursor:
-        cursor.execute(OPEN, _parameters(viewer, search))
+        cursor.execute(OPEN, _parameters(viewer, selection))
         return Index(tuple(Entry(*row) for row in cursor.fetchall()))
 
 
-def _parameters(viewer: Viewer, search: str) -> dict[str, Any]:
+def _parameters(viewer: Viewer, selection: Selection) -> dict[str, Any]:
     return {
         "sees": viewer.sees,
         "decides": list(viewer.rights.get("decide", ())),
         "groups": [str(group) for group in viewer.groups],
         "member": viewer.id,
         "member_text": str(viewer.id),
-        "like": like(search),
+        "like": like(selection.search),
+        "queue": selection.queue,
+        "tool": selection.tool,
+        "agent": selection.agent,
         "risks": list(RISKS),
         "most": MOST,
     }
@@ -157,17 +217,26 @@ def like(search: str) -> str:
 
 
 def page_of(
-    entries: Sequence[Entry], after: str, size: int
-) -> tuple[list[Entry], bool]:
-    """The entries that follow a cursor, and whether there are more."""
-    rest = [one for one in entries if one.order > _parse(after)] if after else entries
-    return list(rest[:size]), len(rest) > size
+    entries: Sequence[Entry], selection: Selection, size: int
+) -> tuple[list[Entry], str]:
+    """The entries that follow the selection's cursor, and the next one ('' for none).
+
+    A cursor is the whole key, so that a page begins right though its last row left.
+    """
+    order, after = ORDERS[selection.sort], _parse(selection.after)
+    rest = [one for one in entries if after is None or order(one) > after]
+    page = rest[:size]
+    return page, _cursor(order(page[-1])) if len(rest) > size else ""
 
 
-def _parse(cursor: str) -> tuple[int, bool, str, str]:
-    """A cursor's sort key; one that is not of our making sorts before everything."""
-    risk, _, rest = cursor.partition(" ")
-    due, _, id = rest.partition(" ")
-    if not risk.isdecimal():
-        return -1, False, "", ""
-    return int(risk), due == "", due, id
+def _cursor(key: Key) -> str:
+    return " ".join(map(str, key))
+
+
+def _parse(cursor: str) -> Key | None:
+    """A cursor's key; one that is not of our making is none."""
+    first, *rest = cursor[:LONGEST_CURSOR].split(" ")
+    if not first.removeprefix("-").isdecimal() or len(rest) != KEY_TEXTS:
+        return None
+    known, due, id = rest
+    return int(first), known, due, id

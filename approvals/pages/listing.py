@@ -1,14 +1,14 @@
 """The list: a page of a selection, what else there is, and why it may be empty."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from approvals.pages.addresses import address
 from approvals.pages.decided import count_decided, decided_page
-from approvals.pages.index import Entry, Index, page_of
-from approvals.pages.rows import queue_rows
+from approvals.pages.filters import alike_links, chips, filters
+from approvals.pages.index import Index, page_of
+from approvals.pages.rows import NOTHING_ALIKE, queue_rows
 from approvals.pages.selection import RISKS, VIEWS, Selection
 from approvals.pages.viewer import Viewer
 from approvals.presentation.case import CaseView, Link
@@ -38,7 +38,7 @@ def queue_view(
     slug = viewer.slug
     rows, pages = _page(viewer, selection, index, current)
     decided = _also_decided(viewer, selection)
-    found = address("queue", slug, query=selection.first_page(view="decided").query)
+    found = address("queue", slug, query=selection.among_decided.query)
     here = "case" if current else "queue"
     return QueueView(
         heading=selection.heading,
@@ -47,7 +47,8 @@ def queue_view(
         now=now,
         rows_href=address(here, slug, current, query=selection.query),
         facets=_facets(slug, selection, index),
-        filtered_by=_filters(slug, selection),
+        filtered_by=chips(slug, selection),
+        filters=filters(slug, selection, index),
         empty=None if rows else _empty(viewer, selection, index, decided),
         decided=Link(text=counted(decided, "decided request"), href=found)
         if decided
@@ -65,12 +66,13 @@ def _page(
     slug = viewer.slug
     if selection.view == "decided":
         ids, following = decided_page(viewer, selection, PAGE)
-        total = None
+        total, alike = None, NOTHING_ALIKE
     else:
         found = index.of(selection)
-        ids, following = _open_page(found, selection)
-        total = len(found)
-    rows = queue_rows(ids, slug=slug, selection=selection, current=current)
+        page, following = page_of(found, selection, PAGE)
+        ids, total = [entry.id for entry in page], len(found)
+        alike = alike_links(slug, selection, found, page)
+    rows = queue_rows(ids, slug=slug, selection=selection, current=current, alike=alike)
     first = address("queue", slug, query=selection.first_page().query)
     return rows, Pages(
         shown=len(rows),
@@ -78,11 +80,6 @@ def _page(
         previous_href=first if selection.after else "",
         next_href=_next(slug, selection, following),
     )
-
-
-def _open_page(found: Sequence[Entry], selection: Selection) -> tuple[list[UUID], str]:
-    page, more = page_of(found, selection.after, PAGE)
-    return [entry.id for entry in page], page[-1].cursor if more else ""
 
 
 def _next(slug: str, selection: Selection, following: str) -> str:
@@ -95,7 +92,7 @@ def _facets(slug: str, selection: Selection, index: Index) -> tuple[Facet, ...]:
     """Counts by risk that add up to the view; pressed again, one lets go."""
     if selection.view == "decided":
         return ()
-    counts = index.risks(selection.view)
+    counts = index.by("risk", selection)
     return tuple(
         Facet(
             value=risk,
@@ -113,26 +110,11 @@ def _toggled(slug: str, selection: Selection, risk: str) -> str:
     return address("queue", slug, query=selection.first_page(risk=wanted).query)
 
 
-def _filters(slug: str, selection: Selection) -> tuple[Facet, ...]:
-    """What narrows the list; following one takes it away."""
-    narrowing = {"risk": f"{selection.risk} risk", "search": f"“{selection.search}”"}
-    return tuple(
-        Facet(
-            value=name,
-            label=label,
-            count=0,
-            href=address("queue", slug, query=selection.first_page(**{name: ""}).query),
-        )
-        for name, label in narrowing.items()
-        if getattr(selection, name)
-    )
-
-
 def _also_decided(viewer: Viewer, selection: Selection) -> int:
     """How many decided ones a search among the open ones would find as well."""
     if not selection.search or selection.view == "decided":
         return 0
-    return count_decided(viewer, selection)
+    return count_decided(viewer, selection.among_decided)
 
 
 def _empty(viewer: Viewer, selection: Selection, index: Index, decided: int) -> Empty:
@@ -146,16 +128,14 @@ def _empty(viewer: Viewer, selection: Selection, index: Index, decided: int) -> 
             f"{'does' if decided == 1 else 'do'}.",
             icon="filter",
             label="Show what was decided",
-            href=address(
-                "queue", slug, query=selection.first_page(view="decided").query
-            ),
+            href=address("queue", slug, query=selection.among_decided.query),
         )
-    if selection.risk or selection.search:
+    if selection.is_narrowed:
         return Empty(
             title="Nothing matches",
-            sentence=f"{selection.heading}, without the filter, may hold more.",
+            sentence=f"{selection.heading}, without a filter, may hold more.",
             icon="filter",
-            label="Show without the filter",
+            label="Remove every filter",
             href=address("queue", slug, query=Selection(view=selection.view).query),
         )
     waiting = len(index.entries)

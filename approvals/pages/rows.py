@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 from uuid import UUID
 
 from django.db.models import FETCH_RAISE, F
@@ -13,11 +14,13 @@ from approvals.pages.addresses import address
 from approvals.pages.disguise import count_disguised
 from approvals.pages.sealed import sealed_action, sealed_obligation
 from approvals.pages.selection import Selection
-from approvals.presentation.case import Keys
+from approvals.presentation.case import Keys, Link
 from approvals.presentation.queue import QueueRow
 from approvals.states import OPEN
 from approvals.titles import size_of
 from checkpoints.models import Effect
+
+NOTHING_ALIKE: Final[Mapping[UUID, Link]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +34,20 @@ class Batch:
 
 
 def queue_rows(
-    ids: Sequence[UUID], *, slug: str, selection: Selection, current: UUID | None
+    ids: Sequence[UUID],
+    *,
+    slug: str,
+    selection: Selection,
+    current: UUID | None,
+    alike: Mapping[UUID, Link] = NOTHING_ALIKE,
 ) -> tuple[QueueRow, ...]:
     """One row for each id, in their order. Four statements, however many ids."""
     batch = _read(ids)
     return tuple(
-        _row(batch, batch.requests[id], slug, selection, current)
+        replace(
+            _row(batch, batch.requests[id], slug, selection, current),
+            alike=alike.get(id),
+        )
         for id in ids
         if id in batch.requests
     )

@@ -13,7 +13,8 @@ class QueueRow:
 
     `title` is the agent's unless `title_is_ours`; `size` is the one figure that tells
     rows apart ("€180.50", "412 people"); `disguised` counts characters that hide or
-    imitate; `outcome` says what became of a request decided meanwhile.
+    imitate; `outcome` says what became of a request decided meanwhile; `alike` leads to
+    the others that ask the same of the same tool.
     """
 
     id: str
@@ -30,6 +31,7 @@ class QueueRow:
     disguised: int = 0
     reopened: bool = False
     wants_answer: bool = False
+    alike: Link | None = None
     outcome: str = ""
     current: bool = False
 
@@ -46,12 +48,44 @@ class Facet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One value of a filter. `count` is how many requests the list would then have."""
+
+    value: str
+    label: str
+    count: int | None = None
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """A filter of the list as a control of its form; the first option is none."""
+
+    name: str
+    label: str
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """The form that narrows the list. It is sent by GET to `href`.
+
+    `kept` are the parameters that it has no control for.
+    """
+
+    href: str
+    controls: tuple[Filter, ...]
+    kept: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueView:
     """In the context as `queue`.
 
     `rows_href` answers the fragment `rows` of this very list; `empty` is set exactly
     when there are no rows; `case` is the open one, `case_empty` the reason for none.
-    `decided` leads to what a search finds besides, among the decided.
+    `decided` leads to what a search finds besides, among the decided. `filtered_by`
+    are the filters in force, each with the way to be rid of it.
     """
 
     heading: str
@@ -61,6 +95,7 @@ class QueueView:
     rows_href: str
     facets: tuple[Facet, ...] = ()
     filtered_by: tuple[Facet, ...] = ()
+    filters: Filters | None = None
     empty: Empty | None = None
     notice: Notice | None = None
     case: CaseView | None = None

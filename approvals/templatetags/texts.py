@@ -28,6 +28,15 @@ def one_line(text: str) -> SafeString:
     return visible(PLAIN_SPACE.sub(" ", text))
 
 
+@register.filter
+def in_words(text: str) -> str:
+    """`one_line` for where no mark can stand, such as an option of a form."""
+    parts = segments(PLAIN_SPACE.sub(" ", text))
+    return "".join(
+        part.text if part.kind == "text" else f"[{shown(part)}]" for part in parts
+    )
+
+
 @register.simple_tag
 def cuts(text: str) -> SafeString:
     """How many secrets were cut out of a text, if any were."""

@@ -21,5 +21,5 @@ def show_context(request: DeskRequest, id: UUID) -> HttpResponse:
     with missing_is_404(), tenant_transaction(request.member.tenant_id, snapshot=True):
         viewer = viewer_of(request)
         page = context_page(viewer, id)
-        shell = frame(request.user, viewer, read_index(viewer, ""), place="queue")
+        shell = frame(request.user, viewer, read_index(viewer), place="queue")
     return render(request, "approvals/context.html", {"page": page, "shell": shell})

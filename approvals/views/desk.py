@@ -71,10 +71,10 @@ def _read(
     """What is to be drawn, and with what; no more is read than that takes."""
     target = request.htmx.target if request.htmx else None
     if target == "list":
-        index = read_index(viewer, selection.search)
+        index = read_index(viewer, selection)
         return LIST, {"queue": read_list(viewer, selection, index, id)}
     if target == "case" and id is not None:
-        index = read_index(viewer, selection.search)
+        index = read_index(viewer, selection)
         case = read_open_case(viewer, selection, index, id, attempt)
         return CASE, {"case": case, "tried": attempt}
     page = read_desk(request.user, viewer, selection, id, attempt)

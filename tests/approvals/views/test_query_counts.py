@@ -14,6 +14,7 @@ from tests.approvals.views.browsing import reader
 
 V = Decision.Verdict
 MOST = {"queue": 25, "queue?q=pay": 27, "queue?view=decided": 30, "runs": 25}
+MOST |= {"queue?tool=pay&age=1h&sort=newest": 25, "queue?view=decided&mine=1": 30}
 
 
 def statements(stage: Stage, path: str) -> int:

@@ -1,0 +1,245 @@
+"""Narrowing the list: by what, in which order, and with counts that are those of it."""
+
+from dataclasses import replace
+
+import pytest
+
+from approvals.models import Decision, Request
+from approvals.pages.selection import OPEN_VIEWS
+from approvals.presentation.queue import QueueView
+from approvals.services.queues import create_queue, give_right
+from checkpoints.services.tools import register_tool
+from kernel.scope import tenant_transaction
+from tests.approvals.stage import Stage
+from tests.approvals.superuser import superuser
+from tests.approvals.views.browsing import reader
+from tests.factories import fresh_agent
+
+V = Decision.Verdict
+
+
+@pytest.fixture(scope="module")
+def mixed() -> Stage:
+    """Two of everything that a list can be narrowed by; what each has differs."""
+    from tests.approvals.stage import fresh_stage
+
+    stage = fresh_stage()
+    second_queue(stage)
+    register_tool(
+        tenant_id=stage.tenant_id,
+        by=stage.house.alice.id,
+        name="tag",
+        mode="agent",
+        risk="low",
+        definition={},
+    )
+    stage.policy("tags", selector="tool == 'tag'", queue="other")
+    stage.ask(decide_within=600)
+    stage.ask(decide_within=20_000)
+    stage.ask(tool="tag", arguments={"a": 1}, decide_within=7_000)
+    stage.ask(tool="tag", arguments={"a": "1"}, decide_within=90_000)
+    stage.answer(stage.ask(), verdict=V.REQUEST_CHANGES, reason="More.")
+    return stage
+
+
+def second_queue(stage: Stage) -> None:
+    by = stage.house.alice.id
+    other = create_queue(tenant_id=stage.tenant_id, by=by, slug="other", name="Other")
+    give_right(
+        tenant_id=stage.tenant_id,
+        by=by,
+        queue_id=other.id,
+        right="view",
+        group_id=stage.house.reviewers.id,
+    )
+
+
+def shown(stage: Stage, query: str) -> QueueView:
+    return reader(stage).queue(query)
+
+
+def tools(stage: Stage, query: str) -> list[str]:
+    return sorted(row.tool for row in shown(stage, query).rows)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("?queue=other", ["tag", "tag"]),
+        ("?queue=payments", ["pay", "pay", "pay"]),
+        ("?tool=tag", ["tag", "tag"]),
+        ("?agent=robot", ["pay", "pay", "pay", "tag", "tag"]),
+        ("?agent=nobody", []),
+        ("?expiring=1h", ["pay"]),
+        ("?expiring=8h", ["pay", "pay", "tag"]),
+        ("?expiring=1h&tool=tag", []),
+        ("?expiring=8h&risk=low&q=tag", ["tag"]),
+        ("?mine=1", ["pay", "pay"]),
+        ("?mine=1&queue=other", []),
+        ("?view=changes&tool=pay", ["pay"]),
+        ("?age=1h", []),
+        ("?expiring=never&age=old", ["pay", "pay", "pay", "tag", "tag"]),
+    ],
+)
+def test_all_that_is_given_holds(mixed: Stage, query: str, expected: list[str]) -> None:
+    assert tools(mixed, query) == expected
+
+
+def test_age_is_counted_by_the_databases_clock(stage: Stage) -> None:
+    old, _ = stage.ask(), stage.ask()
+    asked_before(stage, old, "2 hours")
+    assert [row.id for row in shown(stage, "?age=1h").rows] == [str(old.id)]
+    assert shown(stage, "?age=8h").rows == ()
+
+
+def asked_before(stage: Stage, request: Request, ago: str) -> None:
+    """No role of ours may write this column."""
+    with superuser() as connection:
+        connection.execute(
+            "UPDATE approvals_request SET created_at = created_at - %s::interval"
+            " WHERE id = %s",
+            [ago, request.id],
+        )
+
+
+@pytest.mark.parametrize("view", OPEN_VIEWS)
+@pytest.mark.parametrize("search", ["", "&q=tag", "&q=nothing+like+it"])
+@pytest.mark.parametrize("narrowed", ["", "&tool=tag", "&queue=payments", "&mine=1"])
+def test_every_count_is_that_of_the_list_it_leads_to(
+    mixed: Stage, view: str, search: str, narrowed: str
+) -> None:
+    bob = reader(mixed)
+    response = bob.get(f"queue?view={view}{search}{narrowed}")
+    queue, shell = response.context["queue"], response.context["shell"]
+    leading = [(one.href, one.count) for one in (*queue.facets, *shell.views)]
+    for href, count in leading:
+        if count is not None:
+            there = bob.client.get(href).context["queue"]
+            expected = count if "risk=" in href else there.pages.total
+            assert len(there.rows) == there.pages.total == expected == count, href
+    assert queue.pages.total == sum(facet.count for facet in queue.facets)
+    mine = next(item for item in shell.nav if item.key == "q").count
+    assert mine == len(bob.queue("?view=mine").rows)
+    for control in queue.filters.controls:
+        counted = [one for one in control.options if one.count is not None]
+        for option in counted:
+            query = f"?view={view}{search}{narrowed}&{control.name}={option.value}"
+            assert len(bob.queue(query).rows) == option.count, query
+
+
+def test_each_filter_in_force_is_shown_and_taken_away(mixed: Stage) -> None:
+    query = (
+        "?queue=other&tool=tag&agent=robot&risk=low&q=tag&expiring=8h&age=1h"
+        "&mine=1&sort=newest"
+    )
+    bob = reader(mixed)
+    found = bob.queue(query)
+    assert [one.label for one in found.filtered_by] == [
+        "low risk",
+        "“tag”",
+        "Queue: other",
+        "Tool: tag",
+        "Agent: robot",
+        "Needs my key",
+        "Asked over 1 h ago",
+        "Expires within 8 h",
+        "Newest first",
+    ]
+    while found.filtered_by:
+        left = len(found.filtered_by)
+        found = bob.client.get(found.filtered_by[0].href).context["queue"]
+        assert len(found.filtered_by) == left - 1
+    assert len(found.rows) == 5
+
+
+def test_the_newest_come_first_where_that_is_wanted(
+    mixed: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("approvals.pages.listing.PAGE", 2)
+    bob, seen = reader(mixed), []
+    path = f"{bob.home}/queue?sort=newest"
+    while path:
+        queue = bob.client.get(path).context["queue"]
+        seen += [row.id for row in queue.rows]
+        path = queue.pages.next_href
+    with tenant_transaction(mixed.tenant_id):
+        rows = list(Request.objects.order_by("-created_at"))
+    assert seen == [str(one.id) for one in rows]
+    assert len(seen) == 5
+
+
+def test_a_page_begins_right_though_its_last_row_has_left(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("approvals.pages.listing.PAGE", 2)
+    asked = [stage.ask(decide_within=900 + n) for n in range(4)]
+    bob = reader(stage)
+    following = bob.queue("?tool=pay").pages.next_href
+    stage.answer(asked[1])
+    rows = bob.client.get(following).context["queue"].rows
+    assert [row.id for row in rows] == [str(asked[2].id), str(asked[3].id)]
+
+
+def test_what_fits_nothing_says_how_to_see_all(mixed: Stage) -> None:
+    bob = reader(mixed)
+    empty = bob.queue("?view=changes&tool=tag").empty
+    assert empty is not None
+    there = bob.client.get(empty.href).context["queue"]
+    assert len(there.rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [("", 2), ("&mine=1", 1), ("&tool=pay", 2), ("&tool=tag", 0), ("&queue=other", 0)],
+)
+def test_the_decided_are_narrowed_too(stage: Stage, query: str, count: int) -> None:
+    stage.answer(stage.ask())
+    stage.answer(stage.ask(), stage.reviewer("Carol"))
+    found = shown(stage, f"?view=decided{query}")
+    assert len(found.rows) == count
+    names = {control.name for control in found.filters.controls if found.filters}
+    assert "expiring" not in names
+
+
+def test_a_queue_that_is_not_seen_is_not_offered(stage: Stage) -> None:
+    by = stage.house.alice.id
+    create_queue(tenant_id=stage.tenant_id, by=by, slug="secret", name="Secret")
+    stage.policy(queue="secret")
+    stage.ask()
+    page = reader(stage).get("queue?queue=secret").content.decode()
+    known = reader(stage).get("queue?queue=unknown").content.decode()
+    assert page.count("secret") == known.count("unknown")
+
+
+def test_hostile_words_of_an_address_are_marked_and_inert(stage: Stage) -> None:
+    stage.ask()
+    said = "%E2%80%AE%3Cscript%3E"
+    page = reader(stage).get(f"queue?tool={said}&q={said}").content.decode()
+    assert "\u202e<script>" not in page
+    assert "[U+202E]&lt;script&gt;" in page
+
+
+def test_those_alike_are_told_and_found(stage: Stage) -> None:
+    alike = {str(stage.ask(arguments=pay(n)).id) for n in range(3)}
+    stage.ask(arguments={**pay(4), "urgent": True})
+    bob = reader(stage)
+    rows = bob.queue().rows
+    links = {row.id: row.alike for row in rows if row.alike}
+    assert set(links) == alike
+    assert {link.text for link in links.values()} == {"3 alike"}
+    found = bob.client.get(next(iter(links.values())).href).context["queue"]
+    assert {row.id for row in found.rows} == alike
+    assert [one.label for one in found.filtered_by] == ["Alike"]
+    assert [row.alike for row in found.rows] == [None] * 3
+
+
+def pay(amount: int) -> dict[str, str]:
+    return {"payee": "Halden", "amount": f"{amount}.00"}
+
+
+def test_the_same_arguments_of_another_agent_are_not_alike(stage: Stage) -> None:
+    stage.ask()
+    other = fresh_agent(stage.house.alice, name="other")
+    replace(stage, house=replace(stage.house, robot=other)).ask()
+    rows = reader(stage).queue().rows
+    assert [row.alike for row in rows] == [None, None]
