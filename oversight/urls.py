@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from oversight import audit_log, policies, session, views, workflows
+from oversight import audit_log, policies, session, traces, views, workflows
 from sessions.addresses import SHA256
 
 urlpatterns = [
@@ -41,6 +41,10 @@ urlpatterns = [
     path("t/<slug:slug>/policies/<slug:name>/edit", policies.edit, name="policy_edit"),
     path("t/<slug:slug>/policies/<slug:name>/act", policies.act, name="policy_act"),
     path("t/<slug:slug>/runs/<uuid:id>/attend", views.attend, name="attend"),
+    path("t/<slug:slug>/runs/<uuid:id>/trace", traces.trace, name="trace"),
+    path(
+        "t/<slug:slug>/runs/<uuid:id>/trace.json", traces.trace_json, name="trace_json"
+    ),
     path("t/<slug:slug>/audit", audit_log.audit, name="audit"),
     path("t/<slug:slug>/audit/verify", audit_log.verify, name="audit_verify"),
     path("t/<slug:slug>/audit/export", audit_log.export, name="audit_export"),

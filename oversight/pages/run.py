@@ -53,6 +53,7 @@ def run_view(viewer: Viewer, run_id: UUID) -> RunView:
         now=now,
         fence=run.fence,
         runs_href=address("runs", slug),
+        trace_href=address("trace", slug, run.id),
         state_href=address("run_state", slug, run.id),
         workflow_href=place(
             "workflow", slug, run.workflow.kind, f"?version={run.workflow.version}"

@@ -142,6 +142,7 @@ class RunView:
     now: datetime
     fence: int
     runs_href: str
+    trace_href: str
     state_href: str = ""
     workflow_href: str = ""
     head: CheckpointStory | None = None

@@ -154,6 +154,8 @@ def _addresses(stage: Stage, requests: Mapping[str, Request]) -> dict[str, str]:
         "runs": f"{home}/runs",
         "run": f"{home}/runs/{two.run_id}",
         "run-state": f"{home}/runs/{two.run_id}/state",
+        "trace": f"{home}/runs/{requests['confirmed'].run_id}/trace",
+        "trace-refused": f"{home}/runs/{requests['refused'].run_id}/trace",
         "workflows": f"{home}/workflows",
         "workflow": f"{home}/workflows/invoice",
         "run-confirmed": f"{home}/runs/{requests['confirmed'].run_id}",

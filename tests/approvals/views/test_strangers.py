@@ -49,6 +49,8 @@ PAGES = {
     "stream": Address(),
     "runs": Address(),
     "drills": Address(),
+    "trace": Address(of="run"),
+    "trace_json": Address(of="run"),
     "audit": Address(),
     "audit_verify": Address(methods=("POST",)),
     "audit_export": Address(methods=("POST",), form={"form": "csv"}),

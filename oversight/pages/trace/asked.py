@@ -1,0 +1,119 @@
+"""What led to a question: session, checkpoints, context, policies, revisions."""
+
+from collections.abc import Iterator, Mapping
+from uuid import UUID
+
+from approvals.envelope import Envelope
+from approvals.models import Context, Policy, Request, Revision
+from approvals.pages.addresses import address, short_name
+from approvals.pages.sealed import sealed_obligation
+from checkpoints.models import Checkpoint
+from oversight.presentation.trace import Part
+from sessions.models import Run
+
+
+def session_part(slug: str, run: Run) -> Part:
+    served = run.session.served
+    return Part(
+        key="session",
+        lane="Session",
+        at=run.created_at,
+        icon="session",
+        label=short_name("SES", run.session_id),
+        note=served or run.agent.name,
+        href=address("run", slug, run.id),
+        told=f"{run.agent.name} began the run"
+        + (f" for {served}." if served else ", and named nobody it serves."),
+    )
+
+
+def checkpoint_part(slug: str, run: Run, row: Checkpoint) -> Part:
+    closed = tuple(f"effect:{one}" for one in row.closes)
+    parent = (f"checkpoint:{row.parent}",) if row.parent else ()
+    return Part(
+        key=f"checkpoint:{row.number}",
+        lane="State",
+        at=row.created_at,
+        icon="checkpoint",
+        label=f"Checkpoint {row.number}",
+        note=bytes(row.digest).hex()[:12],
+        href=f"{address('run', slug, run.id)}#checkpoint-{row.number}",
+        told=f"Saved by writer {row.fence}, digest {bytes(row.digest).hex()}.",
+        after=(*(parent or ("session",)), *closed),
+    )
+
+
+def context_parts(slug: str, requests: list[Request]) -> Iterator[Part]:
+    named = {one.context_id: one for one in requests if one.context_id}
+    for row in Context.objects.filter(id__in=list(named)):
+        yield Part(
+            key=f"context:{row.id}",
+            lane="Model",
+            at=row.created_at,
+            icon="context",
+            label="Context",
+            note=f"{row.tokens:,} tokens",
+            href=address("context", slug, named[row.id].id),
+            told=f"What the model saw: {row.tokens:,} of at most {row.max_tokens:,} "
+            f"tokens, digest {bytes(row.digest).hex()}.",
+            tone="derived",
+            after=("session",),
+        )
+
+
+def policy_parts(slug: str, revisions: list[Revision]) -> Iterator[Part]:
+    """Each policy's revision once, where it was first asked by."""
+    pinned: dict[tuple[UUID, int], tuple[Revision, str]] = {}
+    for row in sorted(revisions, key=lambda one: one.created_at):
+        obligation = sealed_obligation(Envelope(bytes(row.envelope)))
+        for id, number, digest in obligation.policies if obligation else ():
+            pinned.setdefault((id, number), (row, digest))
+    names = {
+        one.id: one.name
+        for one in Policy.objects.filter(id__in=[id for id, _ in pinned])
+    }
+    for (id, number), (row, digest) in pinned.items():
+        yield Part(
+            key=f"policy:{id}:{number}",
+            lane="Request",
+            at=row.created_at,
+            icon="policy",
+            label=names.get(id, "Policy"),
+            note=f"revision {number}",
+            href=address("case", slug, row.request_id),
+            told=f"It said who must agree; pinned with digest {digest}.",
+            tone="key",
+        )
+
+
+def paused_at(requests: list[Request]) -> Mapping[UUID, int]:
+    """At which checkpoint each request was asked."""
+    rows = Request.objects.filter(id__in=[one.id for one in requests])
+    return dict(rows.values_list("id", "pause__checkpoint__number"))
+
+
+def revision_part(slug: str, row: Revision, request: Request, checkpoint: int) -> Part:
+    """The exact action, which follows from all that it was asked by and from."""
+    return Part(
+        key=f"revision:{request.id}:{row.number}",
+        lane="Request",
+        at=row.created_at,
+        icon="request",
+        label=short_name("REQ", request.id),
+        note=f"revision {row.number}",
+        href=address("case", slug, request.id),
+        told=f"{request.title}: the exact action, digest {bytes(row.digest).hex()}.",
+        tone="key",
+        after=tuple(_grounds(row, request, checkpoint)),
+    )
+
+
+def _grounds(row: Revision, request: Request, checkpoint: int) -> Iterator[str]:
+    yield f"checkpoint:{checkpoint}"
+    if request.context_id:
+        yield f"context:{request.context_id}"
+    obligation = sealed_obligation(Envelope(bytes(row.envelope)))
+    for id, number, _ in obligation.policies if obligation else ():
+        yield f"policy:{id}:{number}"
+    if row.number > 1:
+        yield f"revision:{request.id}:{row.number - 1}"

@@ -1,0 +1,154 @@
+"""The trace of a run, or of one of its requests. Inside the tenant's scope."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from typing import Any, Final
+from uuid import UUID
+
+from django.db.models import FETCH_RAISE, Model, QuerySet
+
+from approvals.models import Decision, Request, Revision, VerificationReport
+from approvals.pages.addresses import address, short_name
+from approvals.pages.viewer import Viewer
+from approvals.problems import NOT_FOUND
+from checkpoints.models import Checkpoint, Effect
+from kernel.clock import database_now
+from kernel.visible import single_line
+from oversight.pages.trace.asked import (
+    checkpoint_part,
+    context_parts,
+    paused_at,
+    policy_parts,
+    revision_part,
+    session_part,
+)
+from oversight.pages.trace.done import (
+    counting_answers,
+    decision_part,
+    effect_parts,
+    report_part,
+)
+from oversight.presentation.trace import LONGEST, Part, TraceView, draw_trace
+from oversight.queries import visible_requests, visible_run
+from sessions.models import Run
+
+MOST: Final = 60  # newest parts that a picture holds
+ROWS: Final = 100  # newest rows of each kind
+# Of what one transaction wrote, that from which the rest follows comes first.
+FIRST: Final = ("session", "checkpoint", "context", "policy", "revision")
+
+
+def trace_view(viewer: Viewer, run_id: UUID, chosen: str = "") -> TraceView:
+    """The run's, or of one of its requests. Raises `not_found` for what is not seen."""
+    run, slug = visible_run(viewer, run_id), viewer.slug
+    asked = _newest(visible_requests(viewer).filter(run_id=run.id))
+    requests = [one for one in asked if not chosen or str(one.id) == chosen]
+    if chosen and not requests:
+        raise NOT_FOUND("No such request.")
+    parts = sorted(_parts(viewer, run, requests), key=_order)
+    shown = parts[-MOST:]
+    return TraceView(
+        label=short_name("RUN", run.id),
+        title=run.session.title,
+        now=database_now(),
+        run_href=address("run", slug, run.id),
+        state_href=address("run_state", slug, run.id),
+        json_href=address("trace_json", slug, run.id, query={"request": chosen}),
+        answer=_answer(requests, parts),
+        graph=draw_trace([_short(part) for part in shown]),
+        parts=tuple(shown),
+        left_out=len(parts) - len(shown),
+        choices=_choices(slug, run, asked, chosen),
+    )
+
+
+def as_document(view: TraceView) -> dict[str, Any]:
+    """The same for programs: the parts in order, each with what it follows from."""
+    parts = [
+        {**asdict(part), "at": part.at.isoformat(), "after": list(part.after)}
+        for part in view.parts
+    ]
+    return {"run": view.label, "left_out": view.left_out, "parts": parts}
+
+
+def _parts(viewer: Viewer, run: Run, requests: list[Request]) -> Iterator[Part]:
+    slug, of = viewer.slug, {"request_id__in": [one.id for one in requests]}
+    yield session_part(slug, run)
+    points = _newest(Checkpoint.objects.filter(run_id=run.id).defer("stored"))
+    yield from (checkpoint_part(slug, run, one) for one in points)
+    yield from _asked(slug, requests, _newest(Revision.objects.filter(**of)))
+    yield from _done(slug, run, requests)
+
+
+def _asked(
+    slug: str, requests: list[Request], revisions: list[Revision]
+) -> Iterator[Part]:
+    seen, paused = {one.id: one for one in requests}, paused_at(requests)
+    yield from context_parts(slug, requests)
+    yield from policy_parts(slug, revisions)
+    for one in revisions:
+        request = seen[one.request_id]
+        yield revision_part(slug, one, request, paused[request.id])
+
+
+def _done(slug: str, run: Run, requests: list[Request]) -> Iterator[Part]:
+    ids = [one.id for one in requests]
+    answers = Decision.objects.select_related("member__user", "revision")
+    given = _newest(answers.filter(request_id__in=ids).defer("revision__envelope"))
+    yield from (decision_part(slug, one) for one in given)
+    asked = VerificationReport.objects.select_related("revision")
+    reports = _newest(asked.filter(request_id__in=ids).defer("revision__envelope"))
+    counting = counting_answers(given)
+    yield from (report_part(slug, one, counting) for one in reports)
+    effects = Effect.objects.filter(run_id=run.id, request__in=ids)
+    yield from effect_parts(slug, _newest(effects.select_related("tool")), reports)
+
+
+def _newest[M: Model](rows: QuerySet[M]) -> list[M]:
+    """A bound, so that no run can make its page without end."""
+    return list(rows.order_by("-created_at", "-id").fetch_mode(FETCH_RAISE)[:ROWS])
+
+
+def _order(part: Part) -> tuple[Any, int]:
+    kind = part.key.partition(":")[0]
+    return part.at, FIRST.index(kind) if kind in FIRST else len(FIRST)
+
+
+def _short(part: Part) -> Part:
+    """As it fits into the picture; the table below has all of it."""
+    return replace(part, label=_cut(part.label), note=_cut(part.note))
+
+
+def _cut(text: str) -> str:
+    plain = single_line(text)
+    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"
+
+
+def _answer(requests: list[Request], parts: list[Part]) -> str:
+    """One sentence for whoever asks why."""
+    outside = [part.label for part in parts if part.key.startswith("outside:")]
+    if not requests:
+        return "It has asked for nothing that you may see, and nothing was done for it."
+    times = "once" if len(requests) == 1 else f"{len(requests)} times"
+    asked = f"It asked {times}"
+    if not outside:
+        return f"{asked}; nothing outside has confirmed an action so far."
+    return f"{asked}; outside it is known as {', '.join(outside[:5])}."
+
+
+def _choices(
+    slug: str, run: Run, asked: list[Request], chosen: str
+) -> tuple[tuple[str, str, bool], ...]:
+    """All of the run, or one request: (words, address, whether it is shown now)."""
+    if len(asked) < 2:
+        return ()
+    whole = ("All of it", address("trace", slug, run.id), not chosen)
+    each = (
+        (
+            short_name("REQ", one.id),
+            address("trace", slug, run.id, query={"request": str(one.id)}),
+            str(one.id) == chosen,
+        )
+        for one in reversed(asked)
+    )
+    return (whole, *each)

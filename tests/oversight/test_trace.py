@@ -1,0 +1,167 @@
+"""The trace: which parts it holds, what each follows from, and how they are laid out."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.models import Decision, Request
+from oversight.presentation.trace import LANES, WIDTH, Graph, Part, draw_trace
+from tests.approvals.stage import Stage, fresh_stage
+from tests.approvals.test_resume import work_all
+from tests.approvals.views.browsing import reader
+from tests.approvals.views.test_deciding import stuck
+from tests.oversight.test_runs import elsewhere
+
+V = Decision.Verdict
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return fresh_stage()
+
+
+def trace(stage: Stage, request: Request, query: str = "") -> Any:
+    answer = reader(stage).get(f"runs/{request.run_id}/trace{query}")
+    assert answer.status_code == 200
+    return answer.context["trace"]
+
+
+def kinds(view: Any) -> list[str]:
+    return [part.key.partition(":")[0] for part in view.parts]
+
+
+def part(view: Any, kind: str) -> Any:
+    return next(one for one in view.parts if one.key.startswith(f"{kind}:"))
+
+
+def test_an_action_is_told_from_the_session_to_its_outcome(stage: Stage) -> None:
+    stage.policy("corrections", rules=[{"approvals": 1}])
+    request = stage.ask()
+    stage.answer(request)
+    work_all(stage, request)
+    view = trace(stage, request)
+    told = kinds(view)
+    assert told[:2] == ["session", "checkpoint"]
+    assert told.index("policy") < told.index("revision") < told.index("decision")
+    assert told.index("decision") < told.index("report")
+    asked = part(view, "revision")
+    assert part(view, "policy").key in asked.after
+    assert any(key.startswith("checkpoint:") for key in asked.after)
+    decided = part(view, "decision")
+    assert (decided.label, decided.after) == (str(stage.bob.user), (asked.key,))
+    assert part(view, "report").after == (decided.key,)
+    assert reader(stage).case(request.id).exact.digest in asked.told
+
+
+def test_a_refusal_says_what_it_lacked(stage: Stage) -> None:
+    request = stage.ask()
+    stage.answer(request, verdict=V.REJECT, reason="No.")
+    assert part(trace(stage, request), "decision").tone == "bad"
+
+
+def test_one_request_can_be_looked_at_alone(stage: Stage) -> None:
+    first = stage.ask()
+    view = trace(stage, first)
+    assert view.choices == ()
+    alone = trace(stage, first, f"?request={first.id}")
+    assert kinds(alone) == kinds(view)
+    other = reader(stage).get(f"runs/{first.run_id}/trace?request={stage.ask().id}")
+    assert other.status_code == 404
+
+
+def test_a_request_on_an_unseen_queue_is_in_no_trace(stage: Stage) -> None:
+    hidden = elsewhere(stage)
+    path = f"runs/{hidden.run_id}/trace"
+    assert reader(stage).get(path).status_code == 404
+    seen = reader(stage, stage.house.alice).get(path).context["trace"]
+    assert "revision" in kinds(seen)
+
+
+def test_programs_get_the_same_parts(stage: Stage) -> None:
+    request = stage.ask()
+    view = trace(stage, request)
+    said = reader(stage).get(f"runs/{request.run_id}/trace.json").json()
+    assert [one["key"] for one in said["parts"]] == [one.key for one in view.parts]
+
+
+def test_an_external_id_of_a_hostile_tool_is_inert(stage: Stage) -> None:
+    request, bob = stuck(stage), reader(stage)
+    effect = bob.case(request.id).progress.effect_id
+    hostile = "<script>x</script>\u202e"
+    said = {"outcome": "confirmed", "evidence": "Seen.", "external_id": hostile}
+    bob.post(f"requests/{request.id}/resolve", said | {"effect": effect})
+    html = bob.get(f"runs/{request.run_id}/trace").content.decode()
+    assert "outside" in kinds(trace(stage, request))
+    assert "<script>x" not in html
+    assert "\u202e" not in html
+
+
+def test_it_costs_no_more_for_many_parts(stage: Stage) -> None:
+    run = stage.run()
+    request = stage.ask(run)
+
+    def cost() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            trace(stage, request)
+        return len(captured)
+
+    stage.answer(request)
+    work_all(stage, request)
+    before = cost()
+    for name in ("Carol", "Dora"):
+        stage.reviewer(name)
+    stage.answer(stage.ask(), verdict=V.REJECT, reason="No.")
+    assert cost() == before
+
+
+NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+
+@st.composite
+def parts(draw: st.DrawFn) -> list[Part]:
+    """In the order of time, each following from some of those before it."""
+    found: list[Part] = []
+    at = NOON
+    for number in range(draw(st.integers(0, 25))):
+        at += timedelta(seconds=draw(st.sampled_from([0, 1, 500])))
+        before = [one.key for one in found]
+        chosen = (
+            st.lists(st.sampled_from(before), max_size=3) if before else st.just([])
+        )
+        found.append(
+            Part(
+                key=f"n:{number}",
+                lane=draw(st.sampled_from(LANES)),
+                at=at,
+                icon="effect",
+                label="x",
+                note="",
+                href="",
+                after=(*draw(chosen), "n:unknown"),
+            )
+        )
+    return found
+
+
+@given(parts())
+def test_no_part_covers_another_and_time_runs_to_the_right(given: list[Part]) -> None:
+    graph = draw_trace(given)
+    spots = [(place.column, place.lane) for place in graph.places]
+    assert len(set(spots)) == len(spots) == len(given)
+    columns = [place.column for place in graph.places]
+    assert columns == sorted(columns)
+    column = {place.part.key: place.column for place in graph.places}
+    for one in given:
+        assert all(column[key] < column[one.key] for key in one.after if key in column)
+    assert within(graph)
+
+
+def within(graph: Graph) -> bool:
+    wide = all(place.x + WIDTH <= graph.width for place in graph.places)
+    tall = all(step.y + 46 <= graph.tall_height for step in graph.steps)
+    return wide and tall
