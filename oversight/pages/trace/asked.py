@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from uuid import UUID
 
+from django.urls import reverse
+
 from approvals.envelope import Envelope
 from approvals.models import Context, Policy, Request, Revision
 from approvals.pages.addresses import address, short_name
@@ -61,29 +63,43 @@ def context_parts(slug: str, requests: list[Request]) -> Iterator[Part]:
         )
 
 
-def policy_parts(slug: str, revisions: list[Revision]) -> Iterator[Part]:
-    """Each policy's revision once, where it was first asked by."""
-    pinned: dict[tuple[UUID, int], tuple[Revision, str]] = {}
-    for row in sorted(revisions, key=lambda one: one.created_at):
-        obligation = sealed_obligation(Envelope(bytes(row.envelope)))
-        for id, number, digest in obligation.policies if obligation else ():
-            pinned.setdefault((id, number), (row, digest))
-    names = {
-        one.id: one.name
-        for one in Policy.objects.filter(id__in=[id for id, _ in pinned])
-    }
+def policy_parts(
+    slug: str, revisions: list[Revision], *, linked: bool
+) -> Iterator[Part]:
+    """Each policy's revision once, where it was first asked by.
+
+    Who may not read policies is led to the case instead of what is `linked`.
+    """
+    pinned = _pinned(revisions)
+    ids = [id for id, _ in pinned]
+    names = dict(Policy.objects.filter(id__in=ids).values_list("id", "name"))
     for (id, number), (row, digest) in pinned.items():
+        name, case = names.get(id, ""), address("case", slug, row.request_id)
         yield Part(
             key=f"policy:{id}:{number}",
             lane="Request",
             at=row.created_at,
             icon="policy",
-            label=names.get(id, "Policy"),
+            label=name or "Policy",
             note=f"revision {number}",
-            href=address("case", slug, row.request_id),
+            href=_policy_page(slug, name) if linked and name else case,
             told=f"It said who must agree; pinned with digest {digest}.",
             tone="key",
         )
+
+
+def _policy_page(slug: str, name: str) -> str:
+    return reverse("policy", kwargs={"slug": slug, "name": name})
+
+
+def _pinned(revisions: list[Revision]) -> dict[tuple[UUID, int], tuple[Revision, str]]:
+    """By policy and number: the first revision that it is pinned to, and its digest."""
+    found: dict[tuple[UUID, int], tuple[Revision, str]] = {}
+    for row in sorted(revisions, key=lambda one: one.created_at):
+        obligation = sealed_obligation(Envelope(bytes(row.envelope)))
+        for id, number, digest in obligation.policies if obligation else ():
+            found.setdefault((id, number), (row, digest))
+    return found
 
 
 def paused_at(requests: list[Request]) -> Mapping[UUID, int]:

@@ -76,16 +76,20 @@ def _parts(viewer: Viewer, run: Run, requests: list[Request]) -> Iterator[Part]:
     yield session_part(slug, run)
     points = _newest(Checkpoint.objects.filter(run_id=run.id).defer("stored"))
     yield from (checkpoint_part(slug, run, one) for one in points)
-    yield from _asked(slug, requests, _newest(Revision.objects.filter(**of)))
+    yield from _asked(viewer, requests, _newest(Revision.objects.filter(**of)))
     yield from _done(slug, run, requests)
 
 
 def _asked(
-    slug: str, requests: list[Request], revisions: list[Revision]
+    viewer: Viewer, requests: list[Request], revisions: list[Revision]
 ) -> Iterator[Part]:
-    seen, paused = {one.id: one for one in requests}, paused_at(requests)
+    slug, seen, paused = (
+        viewer.slug,
+        {one.id: one for one in requests},
+        paused_at(requests),
+    )
     yield from context_parts(slug, requests)
-    yield from policy_parts(slug, revisions)
+    yield from policy_parts(slug, revisions, linked=viewer.membership.oversees)
     for one in revisions:
         request = seen[one.request_id]
         yield revision_part(slug, one, request, paused[request.id])
