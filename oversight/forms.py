@@ -1,12 +1,16 @@
-"""What a person says of a run that waits for one."""
+"""What people say of a run that waits for one, and of what they administer."""
 
 from typing import Final
 
 from django import forms
 
+from tenants.scopes import SCOPES
+
 RELEASE: Final = "release"
 ABANDON: Final = "abandon"
 LONGEST: Final = 4_000  # characters
+OVERLAPS: Final = (0, 1, 24, 168)
+"""After how many hours a key that is rotated ends."""
 
 
 class HoldForm(forms.Form):
@@ -32,3 +36,47 @@ class AttendForm(forms.Form):
     choice = forms.ChoiceField(choices=[(RELEASE, RELEASE), (ABANDON, ABANDON)])
     seen = forms.IntegerField(min_value=0)
     reason = forms.CharField(required=False, max_length=LONGEST)
+
+
+class AgentForm(forms.Form):
+    """A new agent, and the first who answers for it."""
+
+    name = forms.CharField(max_length=63)
+    member = forms.UUIDField()
+
+
+class MemberForm(forms.Form):
+    """One member, chosen from a list of ours."""
+
+    member = forms.UUIDField()
+
+
+class KeyForm(forms.Form):
+    """A new key: what it is for, what it opens, and for how long."""
+
+    name = forms.CharField(max_length=100)
+    environment = forms.CharField(max_length=32)
+    scopes = forms.MultipleChoiceField(
+        choices=list(SCOPES.items()),
+        error_messages={"required": "A key that opens nothing is of no use."},
+    )
+    days = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=3660,
+        error_messages={"invalid": "Write a whole number of days, or nothing."},
+    )
+
+
+class OneKeyForm(forms.Form):
+    """One key of the agent."""
+
+    key = forms.UUIDField()
+
+
+class RotationForm(OneKeyForm):
+    """For how long the former key opens the door as well."""
+
+    hours = forms.TypedChoiceField(
+        choices=[(hours, str(hours)) for hours in OVERLAPS], coerce=int
+    )

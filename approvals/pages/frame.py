@@ -1,5 +1,7 @@
 """The frame of every page: where a member can go, and how much waits there."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from django.urls import reverse
@@ -24,7 +26,10 @@ OVERSEEN: Final = (
     ("drills", "Drills", "anchor", "d"),
 )
 # For those who administer it.
-ADMINISTERED: Final = (("webhooks", "Webhooks", "external", "w"),)
+ADMINISTERED: Final = (
+    ("agents", "Agents", "agent", "n"),
+    ("webhooks", "Webhooks", "external", "w"),
+)
 
 
 def frame(
@@ -51,6 +56,9 @@ def frame(
         sign_out_href=reverse("account_logout"),
         password_href=reverse("account_change_password"),
         nav=_nav(viewer, place, counts["mine"]),
+        admin=_items(
+            viewer, ADMINISTERED if viewer.membership.administers else (), place
+        ),
         views=_views(viewer.slug, selection, counts) if selection else (),
         switch_href=reverse("home") if several else None,
         live_href=address("stream", viewer.slug, query=about),
@@ -59,18 +67,23 @@ def frame(
 
 
 def _nav(viewer: Viewer, place: str, mine: int) -> tuple[NavItem, ...]:
-    places = (
-        *PLACES,
-        *(OVERSEEN if viewer.membership.oversees else ()),
-        *(ADMINISTERED if viewer.membership.administers else ()),
-    )
+    overseen = OVERSEEN if viewer.membership.oversees else ()
+    return _items(viewer, (*PLACES, *overseen), place, {"queue": mine})
+
+
+def _items(
+    viewer: Viewer,
+    places: tuple[tuple[str, str, str, str], ...],
+    place: str,
+    counts: Mapping[str, int] = MappingProxyType({}),
+) -> tuple[NavItem, ...]:
     return tuple(
         NavItem(
             label=label,
             href=address(name, viewer.slug),
             icon=icon,
             key=key,
-            count=mine if name == "queue" else None,
+            count=counts.get(name),
             current=name == place,
         )
         for name, label, icon, key in places

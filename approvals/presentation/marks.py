@@ -106,6 +106,18 @@ POLICY: Mapping[str, Mark] = {
     "draft": Mark("edit", "Draft", "warn"),
 }
 
+SWITCH: Mapping[str, Mark] = {
+    "on": Mark("live", "On", "ok"),
+    "off": Mark("close", "Stopped", "bad"),
+}
+
+KEY: Mapping[str, Mark] = {
+    "live": Mark("pass", "Live", "ok"),
+    "ending": Mark("clock", "Ends", "warn"),
+    "expired": Mark("expired", "Expired"),
+    "revoked": Mark("undo", "Revoked", "bad"),
+}
+
 KINDS: Mapping[str, Mapping[str, Mark]] = {
     "request": REQUEST,
     "run": RUN,
@@ -118,6 +130,8 @@ KINDS: Mapping[str, Mapping[str, Mark]] = {
     "webhook": WEBHOOK,
     "delivery": DELIVERY,
     "policy": POLICY,
+    "switch": SWITCH,
+    "key": KEY,
 }
 
 

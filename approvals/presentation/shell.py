@@ -19,7 +19,8 @@ class NavItem:
 class Shell:
     """In the context as `shell`; pages without one are drawn without navigation.
 
-    `views` are the queue's named selections. `live_href` is the event stream that says
+    `admin` is for those who administer the tenant; `views` are the queue's named
+    selections. `live_href` is the event stream that says
     `changed`; `switch_href` is None for people of one tenant.
     """
 
@@ -30,6 +31,7 @@ class Shell:
     sign_out_href: str
     password_href: str
     nav: tuple[NavItem, ...]
+    admin: tuple[NavItem, ...] = ()
     views: tuple[NavItem, ...] = ()
     switch_href: str | None = None
     live_href: str | None = None

@@ -7,7 +7,7 @@ from tenants.services.agents import (
     enable_agent,
     end_agent_ownership,
 )
-from tenants.services.credentials import Issued, issue_key, revoke_key
+from tenants.services.credentials import Issued, issue_key, revoke_key, rotate_key
 from tenants.services.groups import add_to_group, create_group, remove_from_group
 from tenants.services.people import (
     add_member,
@@ -54,6 +54,7 @@ __all__ = [
     "record_sign_in",
     "remove_from_group",
     "revoke_key",
+    "rotate_key",
     "start_tenant",
     "stop_tenant",
 ]

@@ -2,12 +2,14 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from django.db.models import Q
+
 from audit.append import Actor
-from kernel.clock import ClockTimestamp
+from kernel.clock import ClockTimestamp, database_now
 from kernel.ids import new_id
 from kernel.problems import declare
 from kernel.update import update_exactly_one
@@ -77,6 +79,42 @@ def revoke_key(*, tenant_id: UUID, by: Acting, key_id: UUID) -> None:
         verb.record("key.revoked", actor=actor, subject=("key", key_id))
 
     change(tenant_id, work)
+
+
+def rotate_key(
+    *, tenant_id: UUID, by: Acting, key_id: UUID, overlap: timedelta
+) -> Issued:
+    """Issue the key's successor, and let the key itself end after `overlap`.
+
+    The successor opens the same and lives as long as the key was meant to, from now.
+    What was asked with the former key and is not done by its end is not done any more.
+    Raises `lost_race` (409) if the key is dead already.
+    """
+
+    def work(verb: Verb) -> Issued:
+        actor = permitted(tenant_id, by)
+        key, now = own(ApiKey, tenant_id, key_id), database_now()
+        ends = min(filter(None, [key.expires_at, now + overlap]))
+        live = Q(expires_at=None) | Q(expires_at__gt=now)
+        rows = ApiKey.objects.filter(live, tenant_id=tenant_id, id=key_id)
+        update_exactly_one(rows.filter(revoked_at=None), expires_at=ends)
+        issued = cut_key(
+            verb,
+            actor=actor,
+            agent=key.agent,
+            name=key.name,
+            environment=key.environment,
+            scopes=key.scopes,
+            created_by=None if isinstance(by, Operator) else by,
+            expires_at=now + (key.expires_at - key.created_at)
+            if key.expires_at
+            else None,
+        )
+        data = {"to": str(issued.key.id), "expires_at": ends.isoformat()}
+        verb.record("key.rotated", actor=actor, subject=("key", key_id), data=data)
+        return issued
+
+    return change(tenant_id, work)
 
 
 def cut_key(

@@ -131,7 +131,7 @@ def open_gallery(tool: Mapping[str, Any]) -> Gallery:
 
 def _owned(stage: Stage) -> dict[str, str]:
     home = f"/t/{stage.house.tenant.slug}"
-    names = ("audit", "drills", "webhooks", "policies")
+    names = ("audit", "drills", "webhooks", "policies", "agents")
     paying = f"{home}/policies/agent-payments"
     return {
         **{name: f"{home}/{name}" for name in names},
@@ -139,6 +139,7 @@ def _owned(stage: Stage) -> dict[str, str]:
         "policy-tried": f"{paying}?try=500#trial",
         "policy-new": f"{home}/new-policy",
         "policy-edit": f"{paying}/edit",
+        "agent": f"{home}/agents/{stage.house.robot.agent.id}",
     }
 
 

@@ -67,6 +67,8 @@ PAGES = {
     "policy_new": Address(methods=("GET", "POST")),
     "policy_edit": Address(methods=("GET", "POST"), form={"verdict": "deny"}),
     "policy_act": Address(methods=("POST",), form={"act": "publish"}),
+    "agents": Address(methods=("GET", "HEAD", "POST")),
+    "agent": Address(of="agent", methods=("GET", "POST"), form={"act": "disable"}),
     "webhooks": Address(methods=("GET", "HEAD", "POST")),
     "webhook": Address(of="webhook", methods=("GET", "POST"), form={"act": "ping"}),
     "delivery": Address(of="delivery", methods=("GET", "POST")),

@@ -1,0 +1,1 @@
+"""Pages on which an installation is run: for those who administer the tenant."""

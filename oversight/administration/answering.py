@@ -1,0 +1,107 @@
+"""What every page of the administration does: call a verb, and say what was wrong."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from django import forms
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import render
+
+from approvals.forms import Flawed
+from approvals.pages.addresses import address
+from approvals.pages.frame import frame
+from approvals.pages.index import read_index
+from approvals.presentation.shell import Notice
+from approvals.views.request import DeskRequest, missing_is_404, viewer_of
+from kernel.problems import NOT_FOUND, Problem
+from kernel.scope import tenant_transaction
+from oversight.presentation.forms import Form
+
+LOOKING: Final = ["GET", "HEAD", "POST"]
+
+# Which field of a form a refusal is about, where the refusal itself does not say.
+FIELDS: Final[Mapping[str, str]] = {
+    "agent_owner_needed": "member",
+    "email_invalid": "email",
+    "environment_invalid": "environment",
+    "name_invalid": "name",
+    "name_taken": "name",
+    "unknown_scope": "scopes",
+}
+
+type Act = Callable[[DeskRequest, UUID], None]
+"""Reads what was posted and calls the one verb that it asks for."""
+
+
+def acting(request: DeskRequest) -> dict[str, Any]:
+    """Who changes something, as verbs take it."""
+    return {"tenant_id": request.member.tenant_id, "by": request.member.member_id}
+
+
+def said(form: forms.Form) -> dict[str, Any]:
+    """What was typed, as values. Raises `Flawed` with a sentence for each field."""
+    if not form.is_valid():
+        raise Flawed({name: str(errors[0]) for name, errors in form.errors.items()})
+    return form.cleaned_data
+
+
+def chosen(form: forms.Form) -> dict[str, Any]:
+    """What a button or a list of ours sent. Anything else does not exist: 404."""
+    if not form.is_valid():
+        raise NOT_FOUND()
+    return form.cleaned_data
+
+
+def again(act: str, posted: QueryDict, error: Problem | Flawed) -> Form:
+    """The form as it was typed, with what is wrong beside its fields."""
+    return Form(
+        act=act,
+        typed={name: posted.get(name, "") for name in posted},
+        ticked=frozenset(one for name in posted for one in posted.getlist(name)),
+        errors=_errors(error),
+    )
+
+
+def status_of(error: Problem | Flawed) -> int:
+    return error.status if isinstance(error, Problem) else 422
+
+
+def told(problem: Problem) -> Notice:
+    """A refusal that no field of a form is to blame for."""
+    return Notice(
+        title=problem.title,
+        sentence=problem.detail,
+        code=problem.code,
+        tone="bad",
+        icon="warn",
+    )
+
+
+def seen(request: DeskRequest, name: str, id: UUID | None = None) -> HttpResponse:
+    """Off to a page that shows what became of it."""
+    there = address(name, request.member.slug, id)
+    return HttpResponseRedirect(there, status=303)
+
+
+def page(
+    request: DeskRequest,
+    template: str,
+    view: Callable[[], Mapping[str, Any]],
+    *,
+    place: str,
+    status: int = 200,
+) -> HttpResponse:
+    """`view` reads inside the tenant's scope; what it does not find is a 404."""
+    viewer = viewer_of(request)
+    with missing_is_404(), tenant_transaction(request.member.tenant_id):
+        shell = frame(request.user, viewer, read_index(viewer), place=place)
+        context = {"shell": shell, **view()}
+    return render(request, f"oversight/{template}", context, status=status)
+
+
+def _errors(error: Problem | Flawed) -> Mapping[str, str]:
+    if isinstance(error, Flawed):
+        return error.errors
+    field = (error.pointer or "").lstrip("/") or FIELDS.get(error.code, "")
+    return {field: error.detail}

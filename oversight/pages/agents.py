@@ -1,0 +1,180 @@
+"""The pages of agents, from rows; inside the tenant's scope."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from django.db.models import Q
+
+from approvals.pages.addresses import address
+from approvals.presentation.shell import Empty, Notice
+from kernel.clock import database_now
+from kernel.problems import NOT_FOUND
+from oversight.pages.keyset import PAGE, from_after, pages_after
+from oversight.presentation.agents import (
+    AgentRow,
+    AgentsView,
+    AgentView,
+    KeyRow,
+    OwnerRow,
+)
+from oversight.presentation.forms import Choice, Form
+from tenants.access import Membership
+from tenants.models import Agent, AgentOwner, ApiKey
+from tenants.queries import active_members
+from tenants.scopes import SCOPES
+
+KEYS: Final = 100
+NONE: Final = Empty(
+    title="No agent yet",
+    sentence="Create one below; it asks with a key, and never decides.",
+    icon="agent",
+)
+
+
+def agents_view(member: Membership, after: str, form: Form | None) -> AgentsView:
+    """One page of them by name, and the form for one more."""
+    found = from_after(Agent.objects.all(), "name", after)
+    now = database_now()
+    form = form or Form(typed={"member": str(member.member_id)})
+    return AgentsView(
+        rows=_rows(member.slug, found[:PAGE], now),
+        pages=pages_after("agents", member.slug, after, [one.name for one in found]),
+        people=people(member.tenant_id, form.typed.get("member", "")),
+        form=form,
+        here=address("agents", member.slug),
+        empty=None if found else NONE,
+        now=now,
+    )
+
+
+def agent_view(
+    member: Membership,
+    agent_id: UUID,
+    *,
+    form: Form | None = None,
+    secret: str = "",
+    notice: Notice | None = None,
+) -> AgentView:
+    """One agent with its owners and keys. Raises `not_found`."""
+    agent = Agent.objects.filter(id=agent_id).first()
+    if agent is None:
+        raise NOT_FOUND()
+    now, owners = database_now(), _owners([agent])[agent.id]
+    keys = _keys(agent)
+    forms = {form.act: form} if form else {}
+    key_form = forms.get("issue", Form(ticked=frozenset(SCOPES)))
+    return AgentView(
+        back_href=address("agents", member.slug),
+        here=address("agent", member.slug, agent.id),
+        name=agent.name,
+        state=state_of(agent),
+        owners=tuple(map(_owner, owners)),
+        others=_others(member.tenant_id, owners),
+        keys=tuple(_key(one, now) for one in keys[:KEYS]),
+        more_keys=max(0, len(keys) - KEYS),
+        scopes=_scopes(key_form),
+        owner_form=forms.get("add_owner", Form()),
+        key_form=key_form,
+        now=now,
+        secret=secret,
+        notice=notice,
+    )
+
+
+def people(tenant_id: UUID, chosen: str = "") -> tuple[Choice, ...]:
+    """Everybody who may act, by name; those of one name are told apart by address."""
+    rows = active_members(tenant_id).select_related("user")
+    return tuple(
+        Choice(
+            value=str(one.id),
+            text=f"{one.user} · {one.user.email}",
+            chosen=str(one.id) == chosen,
+        )
+        for one in rows.order_by("user__name", "user__email")
+    )
+
+
+def state_of(agent: Agent) -> str:
+    return "on" if agent.enabled else "off"
+
+
+def _rows(slug: str, agents: list[Agent], now: datetime) -> tuple[AgentRow, ...]:
+    owners, keys = _owners(agents), _live_keys(agents, now)
+    return tuple(
+        AgentRow(
+            href=address("agent", slug, one.id),
+            name=one.name,
+            state=state_of(one),
+            owners=tuple(str(owner.member.user) for owner in owners[one.id]),
+            environments=tuple(sorted({key.environment for key in keys[one.id]})),
+            keys=len(keys[one.id]),
+        )
+        for one in agents
+    )
+
+
+def _owners(agents: Iterable[Agent]) -> Mapping[UUID, list[AgentOwner]]:
+    rows = AgentOwner.objects.filter(agent__in=agents, until=None)
+    found: dict[UUID, list[AgentOwner]] = defaultdict(list)
+    for one in rows.select_related("member__user").order_by("since", "id"):
+        found[one.agent_id].append(one)
+    return found
+
+
+def _live_keys(agents: list[Agent], now: datetime) -> Mapping[UUID, list[ApiKey]]:
+    opens = Q(expires_at=None) | Q(expires_at__gt=now)
+    found: dict[UUID, list[ApiKey]] = defaultdict(list)
+    for one in ApiKey.objects.filter(opens, agent__in=agents, revoked_at=None):
+        found[one.agent_id].append(one)
+    return found
+
+
+def _keys(agent: Agent) -> list[ApiKey]:
+    rows = ApiKey.objects.filter(agent=agent).select_related("created_by__user")
+    return list(rows.order_by("-created_at", "-id"))
+
+
+def _owner(row: AgentOwner) -> OwnerRow:
+    return OwnerRow(
+        id=str(row.member_id),
+        name=str(row.member.user),
+        active=row.member.active and row.member.user.is_active,
+        since=row.since,
+    )
+
+
+def _others(tenant_id: UUID, owners: list[AgentOwner]) -> tuple[Choice, ...]:
+    known = {str(one.member_id) for one in owners}
+    return tuple(one for one in people(tenant_id) if one.value not in known)
+
+
+def _key(row: ApiKey, now: datetime) -> KeyRow:
+    return KeyRow(
+        id=str(row.id),
+        name=row.name,
+        state=_key_state(row, now),
+        environment=row.environment,
+        scopes=tuple(row.scopes),
+        issued_by=str(row.created_by.user) if row.created_by else "An operator",
+        issued_at=row.created_at,
+        expires_at=row.expires_at,
+        revoked_at=row.revoked_at,
+    )
+
+
+def _key_state(row: ApiKey, now: datetime) -> str:
+    if row.revoked_at is not None:
+        return "revoked"
+    if row.expires_at is None:
+        return "live"
+    return "expired" if row.expires_at <= now else "ending"
+
+
+def _scopes(form: Form) -> tuple[Choice, ...]:
+    return tuple(
+        Choice(value=scope, text=words, chosen=scope in form.ticked)
+        for scope, words in SCOPES.items()
+    )
