@@ -22,6 +22,7 @@ from approvals.states import OPEN
 from checkpoints.models import Tool
 from kernel.clock import database_now
 from kernel.problems import Problem
+from sessions.redaction import redacted_text
 from tenants.idempotency import Once
 from tenants.principal import Principal
 from tenants.verbs import Verb, perform
@@ -91,13 +92,14 @@ def withdraw(
             return request
         if request.state not in OPEN | {Request.State.APPROVED}:
             return _not_open(request)
-        _end_live_grant(verb, principal, request, reason)
+        why = redacted_text(reason, principal.tenant_id)
+        _end_live_grant(verb, principal, request, why)
         end_request(
             verb,
             request,
             Request.State.CANCELLED,
             database_now(),
-            reason,
+            why,
             actor=principal.actor,
         )
         return request

@@ -6,6 +6,7 @@ from uuid import UUID
 from kernel.clock import ClockTimestamp
 from kernel.problems import NOT_FOUND, declare
 from sessions.models import Hold, Retention, Session
+from sessions.redaction import redacted_text
 from tenants.checks import Acting, permitted
 from tenants.verbs import Gate, Verb, perform
 
@@ -65,7 +66,9 @@ def place_hold(
         if session_id is not None and not mine.filter(id=session_id).exists():
             raise NOT_FOUND()
         hold = Hold.objects.create(
-            tenant_id=tenant_id, session_id=session_id, reason=reason.strip()
+            tenant_id=tenant_id,
+            session_id=session_id,
+            reason=redacted_text(reason.strip(), tenant_id),
         )
         data = {"session": session_id and str(session_id)}
         verb.record("hold.placed", actor=actor, subject=("hold", hold.id), data=data)

@@ -22,6 +22,7 @@ from approvals.services.decide import decide
 from approvals.services.policies import cosign_policy
 from approvals.services.revise import revise, withdraw
 from approvals.services.revoke import revoke
+from audit.models import Entry
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
 from sessions.hooks import hooks
@@ -249,6 +250,20 @@ def test_the_agent_may_take_its_question_back(stage: Stage) -> None:
     withdraw(who, request_id=request.id, reason="Not needed.")
     assert stage.fresh(request).state == Request.State.CANCELLED
     assert in_database(stage, request)[1][0].state == Grant.State.REVOKED
+
+
+def test_a_secret_in_why_it_is_taken_back_is_kept_nowhere(stage: Stage) -> None:
+    request, secret = stage.ask(), f"ghp_{'k4Xq9Zt2' * 4}abcd"
+    stage.answer(request)
+    withdraw(
+        stage.house.robot.principal, request_id=request.id, reason=f"It is {secret}."
+    )
+    grant = in_database(stage, request)[1][0]
+    with tenant_transaction(stage.tenant_id):
+        entries = Entry.objects.filter(subject_id__in=[request.id, grant.id])
+        recorded = str([entry.data for entry in entries])
+    for kept in (grant.reason, stage.fresh(request).resolution, recorded):
+        assert secret not in kept
 
 
 def test_jobs_wait_for_every_question_of_the_pause(stage: Stage) -> None:
