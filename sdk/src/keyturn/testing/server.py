@@ -184,6 +184,7 @@ class Server:
         run["version"] += 1
         run["stage"] = asked.body.get("stage", run["stage"])
         unsaid = {"reference": "", "evidence_digest": "", "age_seconds": 0.0}
+        unsaid |= {"lapsed": False}
         for name, fact in asked.body.get("facts", {}).items():
             run["facts"][name] = {
                 **unsaid,
