@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.generators import SchemaGenerator
 from jsonschema import Draft202012Validator
 
-from tests.api.doors import PREFIX, Door
+from tests.api.door import PREFIX, Door
 
 BINARY = {"type": "string", "format": "binary"}
 PROBLEM = "application/problem+json"

@@ -6,100 +6,17 @@ an address without a description fails.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from tests.api.world import Named, World, action
-from tests.approvals.stage import ARGUMENTS
+from tests.api.approval_doors import OF_APPROVALS, asked, free, nullable
+from tests.api.door import PAGE, PREFIX, Door
+from tests.api.world import World
 
-PREFIX: Final = "api/v1"
 DESCRIPTION: Final = ("api/v1/schema", "api/v1/docs")
 STREAMS: Final = ("api/v1/events",)  # they do not end: tests.approvals.wait.test_events
 METHODS: Final = ("get", "post", "put", "patch", "delete")
-
-type Body = Callable[[World], dict[str, Any]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Door:
-    """One method at one address.
-
-    `place` has the world's names where the address has its parameters. `body` is one
-    that is accepted, with every key that there is. `free` are the pointers below which
-    any JSON is the caller's own; `nullable` those where null is an answer.
-    """
-
-    method: str
-    route: str  # as the URLconf writes it
-    place: str
-    who: Literal["agent", "member"] = "agent"
-    body: Body | None = None
-    fence: Callable[[World], int] | None = None
-    free: tuple[str, ...] = ()
-    raw: tuple[str, ...] = ()  # free, and kept as text: any JSON at all
-    nullable: tuple[str, ...] = ()
-    query: tuple[str, ...] = ()
-    optional_body: bool = False
-    shared: bool = False  # every agent of the tenant finds the same behind it
-    repeatable: bool = False  # done once however often, and no answer is kept
-    kind: str = "application/json"  # of the body
-    file: bytes = b""  # the body, where it is no JSON
-    gives_file: bool = False  # of whatever type was put there
-
-    @property
-    def name(self) -> str:
-        return f"{self.method} {self.place}"
-
-    def address(self, world: World, **instead: str) -> str:
-        """Where it is in this world, or with other names for its things."""
-        return f"/{PREFIX}/{self.place.format_map(Named(world, **instead))}"
-
-    def client(self, world: World) -> Client:
-        """Someone who may use it."""
-        if self.who == "member":
-            return world.house.bob.scripted()
-        return world.house.robot.client()
-
-    def call(
-        self,
-        world: World,
-        client: Client | None = None,
-        *,
-        raw: bytes | None = None,
-        kind: str | None = None,
-        address: str | None = None,
-        headers: dict[str, str] | None = None,
-    ) -> Any:
-        """Use it as somebody who may, with its own body and fence; or otherwise."""
-        client = client or self.client(world)
-        sent = {**self.fenced(world), **(headers or {})}
-        place = self.address(world) if address is None else address
-        if self.method == "get":
-            return client.get(place, headers=sent)
-        body = self.sample(world) if raw is None else raw
-        return client.generic(
-            self.method.upper(),
-            place,
-            body,
-            content_type=self.kind if kind is None else kind,
-            headers=sent,
-        )
-
-    def sample(self, world: World) -> bytes:
-        """The accepted body as it is sent."""
-        from tests.api.attacks import text
-
-        if self.file:
-            return self.file
-        return text(self.body(world) if self.body else {}).encode()
-
-    def fenced(self, world: World) -> dict[str, str]:
-        if self.fence is None:
-            return {}
-        return {"Keyturn-Fence": str(self.fence(world))}
 
 
 def found_in_urlconf() -> Iterator[tuple[str, str]]:
@@ -154,31 +71,6 @@ def _position(**more: Any) -> dict[str, Any]:
     }
 
 
-def _asked(world: World | None = None, **more: Any) -> dict[str, Any]:
-    return action(
-        target={"account": "7"},
-        preconditions=[{"field": "po_matched", "equals": True, "max_age": 600}],
-        explanation="Because.",
-        tool_call_id="call-1",
-        **({} if world is None else {"context": world.context}),
-        risk="low",
-        allowed_decisions=["approve", "reject", "respond"],
-        response_schema={"type": "string"},
-        decide_within=600,
-        use_within=600,
-        **more,
-    )
-
-
-def _free(*prefixes: str) -> tuple[str, ...]:
-    names = ("arguments", "target", "response_schema", "preconditions/0/equals")
-    return tuple(f"{prefix}/{name}" for prefix in prefixes for name in names)
-
-
-def _nullable(prefix: str) -> tuple[str, ...]:
-    return (f"{prefix}/target", f"{prefix}/preconditions/0/equals")
-
-
 def _fact(**more: Any) -> dict[str, Any]:
     return {
         "value": True,
@@ -192,9 +84,7 @@ def _fact(**more: Any) -> dict[str, Any]:
 ARTIFACT: Final = "sessions/<uuid:id>/artifacts/<sha256:digest>"
 AN_ARTIFACT: Final = "sessions/{session}/artifacts/{artifact}"
 RUN: Final = "runs/<uuid:id>"
-APPROVAL: Final = "approvals/<uuid:id>"
 POSITION_NULLABLE: Final = ("/parent",)
-PAGE: Final = ("cursor", "limit")
 
 DOORS: Final = (
     Door(
@@ -456,95 +346,14 @@ DOORS: Final = (
         place="runs/{run}/pause",
         body=lambda world: {
             "checkpoint": _position(),
-            "requests": [_asked(world)],
+            "requests": [asked(world)],
             "resume_when": "each",
         },
-        free=("/checkpoint/header/markers", *_free("/requests/0")),
-        nullable=("/checkpoint/parent", *_nullable("/requests/0")),
+        free=("/checkpoint/header/markers", *free("/requests/0")),
+        nullable=("/checkpoint/parent", *nullable("/requests/0")),
         fence=_run_fence,
     ),
-    Door(
-        method="get",
-        route="approvals",
-        place="approvals",
-        query=("status", "run", *PAGE),
-    ),
-    Door(
-        method="post",
-        route="approvals",
-        place="approvals",
-        body=lambda _: _asked(subject="customer-7"),
-        free=_free(""),
-        nullable=_nullable(""),
-    ),
-    Door(
-        method="get",
-        route=APPROVAL,
-        place="approvals/{pending}",
-        query=("wait", "until"),
-    ),
-    Door(
-        method="post",
-        route=f"{APPROVAL}/withdraw",
-        place="approvals/{pending}/withdraw",
-        body=lambda _: {"reason": "not wanted"},
-    ),
-    Door(
-        method="post",
-        route=f"{APPROVAL}/revise",
-        place="approvals/{unclear}/revise",
-        body=lambda _: {
-            "arguments": {**ARGUMENTS, "amount": "1.00"},
-            "explanation": "Less.",
-        },
-        free=("/arguments",),
-    ),
-    Door(
-        method="post",
-        route=f"{APPROVAL}/redeem",
-        place="approvals/{approved}/redeem",
-        body=lambda _: {},
-        fence=lambda world: world.approved.run.fence,
-        optional_body=True,
-    ),
-    Door(
-        method="post",
-        route=f"{APPROVAL}/decisions",
-        place="approvals/{pending}/decisions",
-        who="member",
-        body=lambda world: {
-            "verdict": "respond",
-            "digest": world.stage.digest(world.pending).hex(),
-            "reason": "Ask them.",
-            "response": "later",
-        },
-        free=("/response",),
-    ),
-    Door(
-        method="post",
-        route=f"{APPROVAL}/revoke",
-        place="approvals/{approved}/revoke",
-        who="member",
-        body=lambda _: {"reason": "a mistake"},
-    ),
-    Door(
-        method="get",
-        route="effects/<uuid:id>",
-        place="effects/{effect}",
-    ),
-    Door(
-        method="post",
-        route="effects/<uuid:id>/report",
-        place="effects/{effect}/report",
-        body=lambda _: {
-            "attempt": 1,
-            "outcome": "confirmed",
-            "external_id": "CR-771",
-            "evidence": {"status": 200},
-        },
-        free=("/evidence",),
-        fence=lambda world: world.redeemed.run.fence,
-    ),
+    *OF_APPROVALS,
 )
 
 POSTING: Final = tuple(door for door in DOORS if door.method != "get")

@@ -8,7 +8,8 @@ import pytest
 
 from tests.api import attacks, contract
 from tests.api.attacks import Attack
-from tests.api.doors import DOORS, WRITING, Door, found_in_urlconf
+from tests.api.door import Door
+from tests.api.doors import DOORS, WRITING, found_in_urlconf
 from tests.api.traces import trace
 from tests.api.world import World, fresh_world
 

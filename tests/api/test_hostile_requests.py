@@ -10,7 +10,8 @@ from django.test import Client
 
 from kernel.ids import new_id
 from tests.api.attacks import HUGE
-from tests.api.doors import DOORS, METHODS, POSTING, PREFIX, READING, WRITING, Door
+from tests.api.door import PREFIX, Door
+from tests.api.doors import DOORS, METHODS, POSTING, READING, WRITING
 from tests.api.traces import trace
 from tests.api.world import NAMES, World, fresh_world
 

@@ -13,7 +13,8 @@ from checkpoints.services.tools import change_tool
 from kernel.scope import tenant_transaction
 from tenants.models import IdempotencyRecord
 from tests.api import Api
-from tests.api.doors import POSTING, Door
+from tests.api.door import Door
+from tests.api.doors import POSTING
 from tests.api.traces import trace
 from tests.api.world import World, fresh_world
 from tests.approvals.stage import ARGUMENTS, SCHEMA

@@ -14,7 +14,8 @@ from approvals.services.queues import give_right
 from kernel.ids import new_id
 from kernel.scope import tenant_transaction
 from tenants.services import deactivate_member, disable_agent, revoke_key
-from tests.api.doors import DOORS, READING, Door, patterns
+from tests.api.door import Door
+from tests.api.doors import DOORS, READING, patterns
 from tests.api.traces import Trace, trace
 from tests.api.world import NAMES, World, fresh_world
 from tests.factories import (

@@ -17,7 +17,8 @@ from sessions.services import append_items
 from tenants.checks import Operator
 from tenants.models import IdempotencyRecord
 from tests.api import Api
-from tests.api.doors import WRITING, Door
+from tests.api.door import Door
+from tests.api.doors import WRITING
 from tests.api.world import World, fresh_world
 from tests.factories import unique
 

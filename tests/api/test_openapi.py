@@ -8,7 +8,8 @@ from django.test import Client
 
 from config import api_docs
 from tests.api import contract
-from tests.api.doors import DOORS, Door
+from tests.api.door import Door
+from tests.api.doors import DOORS
 from tests.api.world import World, fresh_world
 
 ANY = pytest.mark.parametrize("door", DOORS, ids=lambda door: door.name)
