@@ -1,7 +1,8 @@
 """`make bench`: what one approval costs, beside the floor of the same machine.
 
 The floor is one durable row, inserted and committed over one connection: what
-PostgreSQL itself takes here and now. Everything else is printed as a multiple of it.
+PostgreSQL itself takes here and now. Everything else is printed as a multiple of it;
+trying a policy on many requests, as a multiple of reading them.
 """
 
 import argparse
@@ -10,7 +11,7 @@ import secrets
 import threading
 import time
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import psycopg
@@ -19,6 +20,10 @@ from rich.table import Table
 
 from benchmarks.installation import Doors, running
 from benchmarks.measure import Figure, measured
+from benchmarks.simulator import simulator
+
+if TYPE_CHECKING:
+    from tests.approvals.stage import Stage
 
 # A table of ours that the app role may write to, and that is swept of old rows.
 ONE_ROW = "INSERT INTO django_session VALUES (%s, '', now())"
@@ -32,6 +37,14 @@ def main() -> None:
     count = options.parse_args().count
     with running() as doors:
         show([floor(count), *approval(doors, count), waking(doors, count // 4)])
+        show(simulator(fresh_tenant(), max(count // 10, 3)))
+
+
+def fresh_tenant() -> "Stage":
+    """One with no requests but those that are made for it."""
+    from tests.approvals.stage import fresh_stage
+
+    return fresh_stage()
 
 
 def floor(count: int) -> Figure:

@@ -14,7 +14,7 @@ from approvals.policy.obligation import (
     Verdict,
     merge_rules,
 )
-from approvals.policy.selector import SelectorError, selects
+from approvals.policy.selector import SelectorError, Sight, selects
 
 STRICTNESS = list(Verdict)
 DEMANDS = list(ReasonDemand)
@@ -64,8 +64,8 @@ class Statement:
 
 def evaluate(policies: Iterable[Statement], action: ActionSubject) -> Obligation:
     """The obligation of all matching policies; without one, a review."""
-    variables = action.variables()
-    matching = [one for one in policies if matches(one, variables)]
+    sight = Sight(action.variables())
+    matching = [one for one in policies if matches(one, sight)]
     return combine(matching, action.risk)
 
 
@@ -74,10 +74,10 @@ def serves_itself(policy: Statement, side: frozenset[UUID]) -> bool:
     return policy.verdict is Verdict.ALLOW and policy.author in side
 
 
-def matches(policy: Statement, variables: dict[str, Any]) -> bool:
+def matches(policy: Statement, sight: Sight) -> bool:
     """A selector that errs matches where that is stricter, and never to allow."""
     try:
-        return selects(policy.definition.get("selector", "true"), variables)
+        return selects(policy.definition.get("selector", "true"), sight)
     except SelectorError:
         return policy.verdict is not Verdict.ALLOW
 

@@ -6,7 +6,8 @@ walks is bounded when they are evaluated.
 """
 
 import re
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 import cel
@@ -157,12 +158,35 @@ def _blanked(expression: str) -> str:
     return LITERAL.sub(lambda one: " " * len(one[0]), expression)
 
 
-def selects(expression: str, variables: dict[str, Any]) -> bool:
+class Sight:
+    """What selectors see of one action; the evaluator takes it over once for all."""
+
+    def __init__(self, variables: Mapping[str, Any]) -> None:
+        self._variables = dict(variables)
+
+    @cached_property
+    def context(self) -> "cel.Context":
+        """Raises whatever the evaluator does for a value that it cannot hold."""
+        return cel.Context(self._variables)
+
+    @cached_property
+    def is_too_long(self) -> str:
+        """Why no comprehension may walk it; '' if one may.
+
+        A comprehension takes each element, and may look at everything for each.
+        """
+        largest, weight = _measured(self._variables)
+        if largest > MOST_ELEMENTS:
+            return f"a list is longer than {MOST_ELEMENTS}"
+        return "too large to be walked" if largest * weight > MOST_STEPS else ""
+
+
+def selects(expression: str, sight: Sight) -> bool:
     """Whether the expression holds. Raises `SelectorError` if it cannot tell."""
-    if COMPREHENSION.search(expression):
-        _refuse_long_walk(variables)
+    if COMPREHENSION.search(expression) and sight.is_too_long:
+        raise SelectorError(sight.is_too_long)
     try:
-        answer = _compile(expression).execute(variables)
+        answer = _compile(expression).execute(sight.context)
     except Exception as error:  # whatever the evaluator raises: it could not tell
         raise SelectorError(str(error)) from error
     if not isinstance(answer, bool):
@@ -173,15 +197,6 @@ def selects(expression: str, variables: dict[str, Any]) -> bool:
 @lru_cache(maxsize=1024)
 def _compile(expression: str) -> "cel.Program":
     return cel.compile(expression)
-
-
-def _refuse_long_walk(variables: dict[str, Any]) -> None:
-    """A comprehension takes each element, and may look at everything for each."""
-    largest, weight = _measured(variables)
-    if largest > MOST_ELEMENTS:
-        raise SelectorError(f"a list is longer than {MOST_ELEMENTS}")
-    if largest * weight > MOST_STEPS:
-        raise SelectorError("too large to be walked")
 
 
 def _measured(value: Any) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from approvals.policy.evaluate import (
     serves_itself,
 )
 from approvals.policy.obligation import Obligation, Rule
+from approvals.policy.selector import Sight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,11 +94,11 @@ class _Sets:
         self._new = frozenset(self._second) - frozenset(self._first)
 
     def judge(self, asked: Asked) -> tuple[Obligation, Obligation, bool]:
-        variables = asked.action.variables()
+        sight = Sight(asked.action.variables())
         hits = {
             at
             for at, one in enumerate(self._all)
-            if not serves_itself(one, asked.side) and matches(one, variables)
+            if not serves_itself(one, asked.side) and matches(one, sight)
         }
         risk = asked.action.risk
         return (
