@@ -1,6 +1,6 @@
 """List, case and frame of one page, read together, or one of them to be exchanged."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from approvals.pages.case import CaseRecord, case_view, read_case
@@ -9,6 +9,7 @@ from approvals.pages.case.page import place_of
 from approvals.pages.frame import frame
 from approvals.pages.index import Index, read_index
 from approvals.pages.listing import queue_view
+from approvals.pages.onward import earlier
 from approvals.pages.selection import Selection
 from approvals.pages.viewer import Viewer
 from approvals.presentation.case import CaseView
@@ -32,11 +33,18 @@ def read_desk(
     selection: Selection,
     id: UUID | None = None,
     attempt: Attempt | None = None,
+    *,
+    before: str = "",
 ) -> DeskPage:
-    """Raises `not_found` for a case that the viewer may not see."""
+    """Raises `not_found` for a case that the viewer may not see.
+
+    `before` is the id of the request that was answered on the way here.
+    """
     index = read_index(viewer, selection)
     record = read_case(viewer, id) if id else None
     case = show_case(record, selection, index, attempt) if record else None
+    if case and before and not attempt:
+        case = replace(case, earlier=earlier(viewer, selection, before))
     about = _about(record) if record else {}
     return DeskPage(
         shell=frame(user, viewer, index, place="queue", selection=selection, **about),

@@ -218,7 +218,8 @@ class CaseView:
     `label` is the short name people say ("REQ-2291"); `title` is the agent's unless
     `title_is_ours`; `lead` is our sentence of the consequence; `place` is "4 of 12".
     `desk` is None when nothing can be decided any more; `progress` is None before
-    approval. `case_href` answers the fragment `case` of this very case.
+    approval. `case_href` answers the fragment `case` of this very case. `earlier` tells
+    of the request that was answered just before.
     """
 
     id: str
@@ -257,6 +258,7 @@ class CaseView:
     desk: Desk | None = None
     progress: Progress | None = None
     notice: Notice | None = None
+    earlier: Notice | None = None
     erased_at: datetime | None = None
     place: str = ""
     queue_href: str = ""

@@ -1,4 +1,4 @@
-"""The reader's theme and density, kept in cookies and printed on the root element."""
+"""What a reader has chosen, kept in cookies; their theme and density on the root element."""
 
 from typing import Any
 
@@ -8,7 +8,8 @@ from django.utils.safestring import SafeString
 
 register = template.Library()
 
-CHOICES = {"theme": ("light", "dark"), "density": ("compact",)}
+LOOK = {"theme": ("light", "dark"), "density": ("compact",)}
+CHOICES = {**LOOK, "onward": ("1",)}
 
 
 @register.simple_tag(takes_context=True)
@@ -16,14 +17,14 @@ def appearance(context: dict[str, Any]) -> SafeString:
     """Attributes such as data-theme="dark"; a cookie of other words is ignored."""
     request = context.get("request")
     cookies = request.COOKIES if request else {}
-    chosen = ((name, cookies.get(f"keyturn_{name}")) for name in CHOICES)
-    kept = ((name, value) for name, value in chosen if value in CHOICES[name])
+    chosen = ((name, cookies.get(f"keyturn_{name}")) for name in LOOK)
+    kept = ((name, value) for name, value in chosen if value in LOOK[name])
     return format_html_join("", ' data-{}="{}"', kept)
 
 
 @register.simple_tag(takes_context=True)
 def checked(context: dict[str, Any], name: str, value: str) -> str:
-    """' checked' for the radio button that is in force; '' names the default."""
+    """' checked' for the box or button that is in force; '' names the default."""
     request = context.get("request")
     current = request.COOKIES.get(f"keyturn_{name}", "") if request else ""
     known = current if current in CHOICES[name] else ""

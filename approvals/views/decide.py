@@ -9,8 +9,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from approvals.forms import AnswerForm, Flawed
-from approvals.pages.case.attempt import Attempt
+from approvals.pages.case.attempt import SHEETS, Attempt
 from approvals.pages.find import response_schema
+from approvals.pages.onward import following
+from approvals.pages.selection import Selection
 from approvals.problems import (
     ARGUMENTS_UNCHANGED,
     DIGEST_CHANGED,
@@ -46,7 +48,8 @@ MENDABLE: Final = frozenset(
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "HEAD", "POST"])
 def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
-    """POST requests/{id}/decide: 303 to the case; 4xx with the form as it was.
+    """POST requests/{id}/decide: 303 to the case, or to the next one where that is wanted;
+    4xx with the form as it was.
 
     Whoever comes by GET, after having had to sign in, is led to the case.
     """
@@ -57,12 +60,37 @@ def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
         with missing_is_404():
             answer = _answer(request, id)
             prove_again(request)
+            onward = _next(request, id)
             decide(request.person, request_id=id, answer=answer)
     except Flawed as flawed:
         return _again(request, id, answer, tried(request, flawed.errors))
     except Problem as problem:
         return _again(request, id, answer, tried(request, problem=problem))
-    return to_case(request, id)
+    if onward is None:
+        return _remembering(request, to_case(request, id))
+    return _remembering(request, to_case(request, onward, before=id))
+
+
+def _next(request: DeskRequest, id: UUID) -> UUID | None:
+    """Where the answer leads if it is recorded, found while the request has its place."""
+    if not request.POST.get(ONWARD):
+        return None
+    with tenant_transaction(request.member.tenant_id):
+        return following(viewer_of(request), Selection.read(request.GET), id)
+
+
+def _remembering(request: DeskRequest, response: HttpResponse) -> HttpResponse:
+    """The box stays as it was left; an edit has none."""
+    if request.POST.get("verdict") in SHEETS:
+        response.set_cookie(
+            f"keyturn_{ONWARD}",
+            "1" if request.POST.get(ONWARD) else "",
+            max_age=REMEMBERED,
+            secure=request.is_secure(),
+            httponly=True,
+            samesite="Lax",
+        )
+    return response
 
 
 def _answer(request: DeskRequest, id: UUID) -> Answer:
@@ -97,4 +125,6 @@ def tried(
     )
 
 
+ONWARD: Final = "onward"
+REMEMBERED: Final = 31_536_000  # seconds: a year
 UNKEPT: Final = frozenset({"csrfmiddlewaretoken", "password", "digest"})

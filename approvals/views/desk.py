@@ -20,6 +20,7 @@ from tenants.pages import member_page
 
 PAGE: Final = "approvals/queue.html"
 LIST: Final = f"{PAGE}#rows"
+BEFORE: Final = "before"
 CASE: Final = "approvals/case.html#case"
 
 
@@ -77,13 +78,19 @@ def _read(
         index = read_index(viewer, selection)
         case = read_open_case(viewer, selection, index, id, attempt)
         return CASE, {"case": case, "tried": attempt}
-    page = read_desk(request.user, viewer, selection, id, attempt)
+    before = request.GET.get(BEFORE, "")
+    page = read_desk(request.user, viewer, selection, id, attempt, before=before)
     shown = {"shell": page.shell, "queue": page.queue, "case": page.queue.case}
     return PAGE, {**shown, "tried": attempt}
 
 
-def to_case(request: DeskRequest, id: UUID) -> HttpResponse:
-    """303 to the case, so that reloading the page repeats nothing."""
-    selection = Selection.read(request.GET)
-    href = address("case", request.member.slug, id, query=selection.query)
+def to_case(request: DeskRequest, id: UUID, before: UUID | None = None) -> HttpResponse:
+    """303 to the case, so that reloading the page repeats nothing.
+
+    `before` is the request that was answered, where this is the next one.
+    """
+    query = Selection.read(request.GET).query
+    if before is not None:
+        query[BEFORE] = str(before)
+    href = address("case", request.member.slug, id, query=query)
     return HttpResponse(status=303, headers={"Location": href})

@@ -1,0 +1,72 @@
+"""From one request to the next: which it is, and what is said there of the one before."""
+
+from typing import Final
+from uuid import UUID
+
+from approvals.models import Request
+from approvals.pages.addresses import address, short_name
+from approvals.pages.index import read_index
+from approvals.pages.selection import Selection
+from approvals.pages.viewer import Viewer
+from approvals.presentation.shell import Notice
+from checkpoints.models import Tool
+
+S = Request.State
+
+
+def following(viewer: Viewer, selection: Selection, id: UUID) -> UUID | None:
+    """What needs the viewer's key after this request in the list, or else before it."""
+    entries = read_index(viewer, selection).of(selection)
+    ids = [entry.id for entry in entries]
+    at = ids.index(id) if id in ids else -1
+    others = (*entries[at + 1 :], *entries[: max(at, 0)])
+    return next((entry.id for entry in others if entry.mine), None)
+
+
+def earlier(viewer: Viewer, selection: Selection, said: str) -> Notice | None:
+    """What became of the request that was answered before this page.
+
+    `said` is of an address, so only what is so by now is told, and only to those who
+    may see it.
+    """
+    try:
+        rows = Request.objects.filter(id=UUID(said), queue_id__in=viewer.sees)
+    except ValueError:
+        return None
+    found = rows.select_related("tool").first()
+    if found is None:
+        return None
+    return Notice(
+        title=f"{short_name('REQ', found.id)}: {BECAME[S(found.state)]}",
+        sentence=_consequence(found),
+        icon="key-turned" if found.state in APPROVED else "check",
+        href=address("case", viewer.slug, found.id, query=selection.query),
+        link="See what comes of it" if found.state in APPROVED else "Open it again",
+    )
+
+
+APPROVED: Final = frozenset({S.APPROVED, S.CONSUMED})
+BECAME: Final = {
+    S.PENDING: "your answer is recorded",
+    S.CHANGES_REQUESTED: "changes were asked for",
+    S.APPROVED: "approved",
+    S.REJECTED: "rejected",
+    S.ANSWERED: "answered",
+    S.EXPIRED: "nobody decided in time",
+    S.CANCELLED: "withdrawn",
+    S.SUPERSEDED: "superseded",
+    S.CONSUMED: "approved",
+    S.REVOKED: "the approval was revoked",
+    S.LAPSED: "the approval was not used in time",
+}
+
+
+def _consequence(request: Request) -> str:
+    if request.state == S.PENDING:
+        return "It waits for others."
+    if request.state == S.APPROVED:
+        return "Four checks come before anything happens. Until then it can be revoked."
+    if request.state == S.CONSUMED:
+        return "All four checks held."
+    managed = request.tool.mode == Tool.Mode.MANAGED
+    return "Nothing was sent." if managed else "Nothing was permitted."
