@@ -70,7 +70,6 @@ def lift(request: DeskRequest, id: UUID) -> HttpResponse:
     if request.method != "POST":
         return _back(request, id)
     form = LiftForm(request.POST)
-    _session_of(request, id)
     try:
         if not form.is_valid():
             raise NOT_FOUND("Say which hold.")

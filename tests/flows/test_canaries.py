@@ -8,9 +8,11 @@ import json
 import logging
 import subprocess
 from base64 import b64encode
+from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 import pytest
@@ -87,6 +89,7 @@ def plant(stage: Stage, api: Api, secret: str) -> tuple[Request, str]:
     run = said(api.post(f"sessions/{session['id']}/runs", {}))
     at, fence = f"runs/{run['id']}", run["fence"]
     said(api.post(f"sessions/{session['id']}/items", {"items": chat(secret)}))
+    keep_file(api, f"sessions/{session['id']}/artifacts", secret)
     facts(api, at, fence, secret)
     header = {"markers": {"note": secret}}
     position = {"parent": None, "schema_version": 1, "payload": secret}
@@ -112,6 +115,28 @@ def chat(secret: str) -> list[Any]:
         {"type": "function_call", "name": "look", "arguments": json.dumps([secret])},
         {"type": "function_call_output", "output": secret},
     ]
+
+
+def keep_file(api: Api, place: str, secret: str) -> None:
+    """In a file, and in its name: what is in the file comes back, and is nowhere else."""
+    named = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(secret)}.txt"}
+    content, kind = f"The key is {secret}.".encode(), "text/plain"
+    answer = api.client.post(
+        f"/api/v1/{place}", content, content_type=kind, headers=named
+    )
+    told = said(answer)
+    assert "[redacted: " in told["name"]
+    found = api.get(f"{place}/{told['sha256']}/content")
+    assert (found.status_code, found.content) == (200, content)
+
+
+def stored_files(stage: Stage) -> str:
+    """What lies on the storage for the tenant, names and contents."""
+    place = Path(settings.STORAGES["artifacts"]["OPTIONS"]["location"])
+    files = [one for one in (place / str(stage.tenant_id)).rglob("*") if one.is_file()]
+    assert len(files) == len(CANARIES)
+    texts = (one.read_bytes().decode(errors="replace") for one in files)
+    return "".join([*map(str, files), *texts])
 
 
 def facts(api: Api, at: str, fence: int, secret: str) -> None:
@@ -195,13 +220,15 @@ def refused(answer: Any) -> str:
     return str(answer.json()["pointer"])
 
 
-def pages(stage: Stage, requests: list[Request]) -> str:
+def pages(stage: Stage, requests: list[Request], runs: Sequence[str] = ()) -> str:
+    """As Bob sees them; and Alice those of runs that asked nobody."""
     client = Client()
-    client.force_login(stage.bob.user)
+    client.force_login(stage.house.alice.user if runs else stage.bob.user)
     home = f"/t/{stage.house.tenant.slug}"
     paths = [f"{home}/queue", f"{home}/runs"]
     paths += [f"{home}/queue/{one.id}" for one in requests]
     paths += [f"{home}/runs/{one.run_id}" for one in requests]
+    paths += [f"{home}/runs/{run}/session" for run in runs]
     answers = [client.get(path) for path in paths]
     assert {answer.status_code for answer in answers} <= {200, 404}
     return "".join(answer.content.decode() for answer in answers)
@@ -229,8 +256,9 @@ def test_sixteen_kinds_on_every_door_are_nowhere_in_plain_text(
     places = {
         "database": dump(),
         "logs": caplog.text + printed.out + printed.err,
-        "pages": pages(stage, requests),
+        "pages": pages(stage, requests) + pages(stage, [], runs),
         "contexts": contexts(api, runs),
+        "files": stored_files(stage),
         "export": export.read_text(),
     }
     leaks = [
