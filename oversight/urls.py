@@ -2,7 +2,15 @@
 
 from django.urls import path
 
-from oversight import audit_log, policies, session, traces, views, workflows
+from oversight import (
+    audit_log,
+    insights,
+    policies,
+    session,
+    traces,
+    views,
+    workflows,
+)
 from oversight.administration import agents
 from sessions.addresses import SHA256
 
@@ -46,6 +54,7 @@ urlpatterns = [
     path(
         "t/<slug:slug>/runs/<uuid:id>/trace.json", traces.trace_json, name="trace_json"
     ),
+    path("t/<slug:slug>/insights", insights.insights, name="insights"),
     path("t/<slug:slug>/audit", audit_log.audit, name="audit"),
     path("t/<slug:slug>/audit/verify", audit_log.verify, name="audit_verify"),
     path("t/<slug:slug>/audit/export", audit_log.export, name="audit_export"),

@@ -22,6 +22,7 @@ PLACES: Final = (
 # For those who oversee the tenant: owners, admins and auditors.
 OVERSEEN: Final = (
     ("policies", "Policies", "policy", "p"),
+    ("insights", "Insights", "insights", "i"),
     ("audit", "Audit log", "audit", "a"),
     ("drills", "Drills", "anchor", "d"),
 )

@@ -49,6 +49,7 @@ PAGES = {
     "stream": Address(),
     "runs": Address(),
     "drills": Address(),
+    "insights": Address(),
     "trace": Address(of="run"),
     "trace_json": Address(of="run"),
     "audit": Address(),

@@ -1,0 +1,1 @@
+"""How approving goes: measured from rows, for those who oversee a tenant."""

@@ -1,0 +1,198 @@
+"""The page of insights, from what was measured. Inside the tenant's scope."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import Final
+from uuid import UUID
+
+from django.utils import timezone
+
+from approvals.models import Queue
+from approvals.pages.addresses import address
+from approvals.presentation.shell import Empty
+from approvals.presentation.words import span
+from oversight.pages.insights.measure import (
+    OUTCOMES,
+    Count,
+    Load,
+    Range,
+    ages,
+    figures,
+    last_days,
+    loads,
+    outcomes,
+    refusals,
+    times_to_decision,
+    tools,
+)
+from oversight.presentation.insights import (
+    Bar,
+    Figure,
+    InsightsView,
+    Lines,
+    LoadRow,
+    Stacked,
+    bars,
+    lines,
+    stacked,
+)
+from tenants.access import Membership
+from tenants.models import Member
+
+RANGES: Final = {"7": "7 days", "14": "14 days", "30": "30 days", "90": "90 days"}
+USUAL: Final = "14"
+MOST: Final = 8  # bars of a list
+BUSY: Final = 20  # decisions from which a rate says something
+TITLES: Final = {
+    "identity": "Identity",
+    "position": "Position",
+    "effects": "Effects",
+    "authority": "Authority",
+}
+
+
+def insights_view(member: Membership, given: Mapping[str, str]) -> InsightsView:
+    """`given` holds `days` and `queue`; anything unknown is the default."""
+    days = given.get("days", USUAL) if given.get("days") in RANGES else USUAL
+    queues = list(Queue.objects.order_by("name"))
+    queue = next((one for one in queues if str(one.id) == given.get("queue")), None)
+    asked = last_days(member.tenant_id, int(days), queue.id if queue else None)
+    calendar = _calendar(asked)
+    charted = _outcomes(asked, calendar)
+    slug = member.slug
+    return InsightsView(
+        now=asked.until,
+        title=f"The last {RANGES[days]}, {queue.name if queue else 'all queues'}.",
+        ranges=tuple((one, words, one == days) for one, words in RANGES.items()),
+        queues=tuple((str(one.id), one.name, one == queue) for one in queues),
+        figures=_figures(asked),
+        outcomes=charted,
+        times=_times(asked, calendar),
+        ages=bars([(name, count, "") for name, count in ages(asked)]),
+        refusals=_refusals(refusals(asked)),
+        tools=bars([(name, count, "") for name, count in tools(asked)[:MOST]]),
+        loads=_loads(loads(asked)),
+        empty=None if any(count for _, count in charted.names) else _empty(slug),
+    )
+
+
+def _calendar(asked: Range) -> list[date]:
+    """Every day of the range, also those on which nothing was asked."""
+    first = timezone.localtime(asked.since).date()
+    last = timezone.localtime(asked.until).date()
+    return [first + timedelta(days=n) for n in range((last - first).days + 1)]
+
+
+def _outcomes(asked: Range, days: Sequence[date]) -> Stacked:
+    counts = {(row.day, row.outcome): row.total for row in outcomes(asked)}
+    return stacked(OUTCOMES, days, counts)
+
+
+def _times(asked: Range, days: Sequence[date]) -> Lines:
+    rows = times_to_decision(asked)
+    times = {row.day: (row.median, row.slow) for row in rows}
+    words = {row.day: (_words(row.median), _words(row.slow)) for row in rows}
+    return lines(days, times, words)
+
+
+def _figures(asked: Range) -> tuple[Figure, ...]:
+    now, before = figures(asked), figures(asked.before)
+    return (
+        Figure(
+            name="Requests closed",
+            value=f"{now.closed:,}",
+            note=_compared(now.closed, before.closed),
+        ),
+        Figure(name="Time to decision, p50", value=_words(now.median)),
+        Figure(name="Time to decision, p95", value=_words(now.slow)),
+        Figure(
+            name="Decision to effect, p95",
+            value=_words(now.to_effect),
+            note="of what was confirmed",
+        ),
+        Figure(
+            name="Refused at the check",
+            value=f"{now.refused:,}",
+            note="actions that did not happen",
+            icon="policy-pass",
+        ),
+        Figure(
+            name="Expired",
+            value=f"{now.expired:,}",
+            note=_rate(now.expired, now.closed),
+            icon="warn" if now.expired else "",
+        ),
+    )
+
+
+def _compared(now: int, before: int) -> str:
+    if not before:
+        return "none in the range before"
+    change = round(100 * (now - before) / before)
+    if not change:
+        return "as many as before"
+    return f"{abs(change)} % {'more' if change > 0 else 'fewer'} than before"
+
+
+def _rate(part: int, whole: int) -> str:
+    return f"{round(100 * part / whole)} % of them" if whole else ""
+
+
+def _words(seconds: float | None) -> str:
+    if seconds is None:
+        return "none"
+    if seconds < 60:
+        return f"{float(seconds):.1f} s"
+    return span(timedelta(seconds=float(seconds)))
+
+
+def _refusals(rows: Sequence[Count]) -> tuple[Bar, ...]:
+    """By check, with the codes under it."""
+    codes: dict[str, list[str]] = {name: [] for name in TITLES}
+    counts = dict.fromkeys(TITLES, 0)
+    for code, count in rows:
+        check = code.partition(".")[0]
+        name = check if check in TITLES else "position"
+        counts[name] += count
+        codes[name].append(f"{code.partition('.')[2] or code} {count}")
+    return bars(
+        [(TITLES[name], counts[name], ", ".join(codes[name])) for name in TITLES]
+    )
+
+
+def _loads(rows: Sequence[Load]) -> tuple[LoadRow, ...]:
+    shown = rows[:MOST]
+    people = Member.objects.filter(id__in=[row.member for row in shown])
+    names = {one.id: str(one.user) for one in people.select_related("user")}
+    most = max((row.decisions for row in shown), default=1)
+    return tuple(_load(row, names, most) for row in shown)
+
+
+def _load(row: Load, names: Mapping[UUID, str], most: int) -> LoadRow:
+    return LoadRow(
+        name=names.get(row.member, str(row.member)),
+        decisions=row.decisions,
+        share=round(100 * row.decisions / most, 1),
+        approved=round(100 * row.approvals / row.decisions),
+        hasty=row.hasty,
+        hint=_hint(row),
+    )
+
+
+def _hint(row: Load) -> str:
+    """What may tell of fatigue. It changes nobody's rights."""
+    if row.hasty >= 3 and row.hasty * 10 >= row.decisions:
+        return f"{row.hasty} decisions within 3 s of the one before"
+    if row.decisions >= BUSY and row.approvals == row.decisions:
+        return "approved everything"
+    return ""
+
+
+def _empty(slug: str) -> Empty:
+    return Empty(
+        title="Nothing was decided in this range",
+        sentence="Choose a longer one, or look at what waits.",
+        icon="insights",
+        label="Open the queue",
+        href=address("queue", slug),
+    )

@@ -1,0 +1,156 @@
+"""Insights: what the charts say is what the rows say, counted in another way."""
+
+from collections import Counter
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.models import Decision, Request
+from kernel.clock import database_now
+from kernel.scope import tenant_transaction
+from oversight.pages.insights.measure import OUTCOMES
+from oversight.presentation.insights import HIGH, lines, stacked
+from tenants.models import Role
+from tests.approvals.stage import Stage, fresh_stage
+from tests.approvals.superuser import superuser
+from tests.approvals.test_resume import work_all
+from tests.approvals.views.browsing import reader
+from tests.factories import fresh_member
+
+V = Decision.Verdict
+ENDS = {
+    "approved": "approved",
+    "consumed": "approved",
+    "rejected": "rejected",
+    "answered": "answered",
+    "expired": "expired",
+    "lapsed": "expired",
+    "cancelled": "taken back",
+    "revoked": "taken back",
+}
+
+
+@pytest.fixture(scope="module")
+def stage() -> Stage:
+    stage = fresh_stage()
+    for number in range(7):
+        request = stage.ask()
+        if number % 3 == 0:
+            stage.answer(request, verdict=V.REJECT, reason="No.")
+        elif number % 3 == 1:
+            stage.answer(request)
+        age(request, days=number)
+    refused = stage.ask()
+    stage.answer(refused)
+    with superuser() as root:
+        root.execute(
+            "UPDATE approvals_grant SET expires_at = not_before + interval '1 us',"
+            " not_before = not_before - interval '1 hour' WHERE request_id = %s",
+            [refused.id],
+        )
+    work_all(stage, refused)
+    return stage
+
+
+def age(request: Request, *, days: int) -> None:
+    """As if it had been asked, and decided, that many days ago."""
+    with superuser() as root:
+        root.execute(
+            "UPDATE approvals_request SET created_at = created_at - %s,"
+            " decided_at = decided_at - %s + interval '5 minutes' WHERE id = %s",
+            [timedelta(days=days), timedelta(days=days), request.id],
+        )
+
+
+def shown(stage: Stage, query: str = "") -> Any:
+    answer = reader(stage, stage.house.alice).get(f"insights{query}")
+    assert answer.status_code == 200
+    return answer.context["insights"]
+
+
+def asked(stage: Stage) -> list[Request]:
+    with tenant_transaction(stage.tenant_id):
+        return list(Request.objects.all())
+
+
+def test_outcomes_are_those_of_the_rows(stage: Stage) -> None:
+    rows = asked(stage)
+    counted = Counter(ENDS[one.state] for one in rows if one.state in ENDS)
+    view = shown(stage)
+    assert dict(view.outcomes.names) == {name: counted[name] for name in OUTCOMES}
+    by_day = Counter(one.created_at.date() for one in rows if one.state in ENDS)
+    assert {day: sum(row) for day, row in view.outcomes.rows if sum(row)} == by_day
+
+
+def test_a_shorter_range_holds_less(stage: Stage) -> None:
+    since = database_now() - timedelta(days=7)
+    recent = [one for one in asked(stage) if one.created_at >= since]
+    closed = sum(one.state in ENDS for one in recent)
+    view = shown(stage, "?days=7")
+    assert sum(count for _, count in view.outcomes.names) == closed
+    assert view.figures[0].value == str(closed)
+
+
+def test_waiting_refusals_tools_and_people_are_counted(stage: Stage) -> None:
+    rows, view = asked(stage), shown(stage)
+    waiting = sum(one.state == "pending" for one in rows)
+    assert sum(bar.count for bar in view.ages) == waiting > 0
+    assert [(bar.name, bar.count) for bar in view.tools] == [
+        (stage.tool.name, len(rows))
+    ]
+    with tenant_transaction(stage.tenant_id):
+        decided = Decision.objects.filter(member__isnull=False).count()
+    (load,) = view.loads
+    assert (load.name, load.decisions) == (str(stage.bob.user), decided)
+    assert load.hasty == decided - 1  # a test decides faster than anyone reads
+    assert "within 3 s" in load.hint
+
+
+def test_an_unknown_range_or_queue_is_the_usual_one(stage: Stage) -> None:
+    usual = shown(stage).outcomes
+    assert shown(stage, "?days=x&queue=y").outcomes == usual
+
+
+def test_a_new_tenant_sees_that_nothing_was_decided() -> None:
+    view = shown(fresh_stage())
+    assert view.empty
+    assert view.figures[1].value == "none"
+
+
+def test_only_those_who_oversee_see_it(stage: Stage) -> None:
+    assert reader(stage).get("insights").status_code == 403
+    auditor = fresh_member(stage.house.alice, "Aud", role=Role.AUDITOR)
+    assert reader(stage, auditor).get("insights").status_code == 200
+
+
+DAYS = [date(2026, 11, 1) + timedelta(days=n) for n in range(9)]
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from(DAYS), st.sampled_from(OUTCOMES)),
+        st.integers(0, 10_000),
+    )
+)
+def test_a_days_blocks_stand_on_each_other_inside_the_chart(counts: Any) -> None:
+    chart = stacked(OUTCOMES, DAYS, counts)
+    top = chart.scale[0]
+    assert all(4 * step % top == 0 for step in chart.scale)
+    assert top >= max((sum(row) for _, row in chart.rows), default=0)
+    for x in {block.x for block in chart.blocks}:
+        pile = [block for block in chart.blocks if block.x == x]
+        bottom = float(HIGH)
+        for block in pile:
+            assert block.y + block.height == pytest.approx(bottom, abs=0.05)
+            bottom = block.y
+        assert bottom >= -0.05
+
+
+def test_a_day_without_decisions_interrupts_the_line() -> None:
+    times = {DAYS[0]: (60.0, 90.0), DAYS[2]: (60.0, 90.0)}
+    chart = lines(DAYS, times, {})
+    assert chart.median.count("M") == 2
+    assert "L" not in chart.median
