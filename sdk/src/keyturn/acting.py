@@ -209,31 +209,43 @@ def perform(connection: Connection, turn: Turn, action: Action[R]) -> Flow[R]:
 
     Raises `InDoubt` where this attempt did nothing, and an earlier one may have.
     """
-    effect, around, acting = turn.effect, _acting.get(None), _Acting(turn)
-    token = _acting.set(acting)
-    try:
-        _check_fit(action, effect)
-        _check_time(connection, turn)
-        result: R = yield Invoke(action.function, effect.arguments)
-    except BaseException as error:  # also an interrupt: it may have happened
-        nothing_done = isinstance(error, action.failures) and acting.is_own(error)
-        known = nothing_done and not turn.is_again
-        yield from _tell(connection, effect, "failed" if known else "unknown", error)
-        if around is not None:
-            around.of_others.append(error)
-        if nothing_done and not known:
-            raise InDoubt(turn.approval) from error
-        raise
-    finally:
-        _acting.reset(token)
+    result: R = yield from _carry_out(connection, turn, action)
     try:
         external_id = action.external_id(result) if action.external_id else None
-        yield from send(
-            connection, _report(effect, "confirmed", external_id=external_id)
-        )
+        told = _report(turn.effect, "confirmed", external_id=external_id)
+        yield from send(connection, told)
     except Exception as error:
         raise Unreported(turn.approval, result) from error
     return result
+
+
+def _carry_out(connection: Connection, turn: Turn, action: Action[R]) -> Flow[R]:
+    around, acting = _acting.get(None), _Acting(turn)
+    token = _acting.set(acting)
+    try:
+        _check_fit(action, turn.effect)
+        _check_time(connection, turn)
+        result: R = yield Invoke(action.function, turn.effect.arguments)
+    except BaseException as error:  # also an interrupt: it may have happened
+        if around is not None:
+            around.of_others.append(error)
+        nothing_done = isinstance(error, action.failures) and acting.is_own(error)
+        yield from _tell_failure(connection, turn, error, nothing_done)
+        raise
+    finally:
+        _acting.reset(token)
+    return result
+
+
+def _tell_failure(
+    connection: Connection, turn: Turn, error: BaseException, nothing_done: bool
+) -> Flow[None]:
+    """Raises `InDoubt` where nothing was done this time: an earlier attempt may have."""
+    is_known = nothing_done and not turn.is_again
+    outcome: Outcome = "failed" if is_known else "unknown"
+    yield from _tell(connection, turn.effect, outcome, error)
+    if nothing_done and not is_known:
+        raise InDoubt(turn.approval) from error
 
 
 def _check_fit(action: Action[Any], effect: HandedEffect) -> None:
