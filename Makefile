@@ -31,7 +31,7 @@ help:
 
 # It leaves what the developer's environment has on top.
 demo:
-	@$(UV) sync --quiet --locked --inexact --no-default-groups --extra embedded
+	@$(UV) sync --quiet --locked --inexact --no-default-groups --group demo --extra embedded
 	@$(RUN) manage.py demo $(ARGS)
 
 environment:

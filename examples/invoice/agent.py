@@ -4,7 +4,7 @@
         --url http://127.0.0.1:8000 --correction-url http://127.0.0.1:9000 \\
         --documents FOLDER --invoice INV-1042 --once
 
-It speaks to Keyturn over its HTTP API alone, and may be killed at any moment: it
+It speaks to Keyturn with the SDK's operations, and may be killed at any moment: it
 finds its run by the task's name, goes on from the last checkpoint, and repeats no
 effect. Each invoice is worked on in a thread of its own, so that one that waits for
 people holds up no other.
@@ -28,13 +28,13 @@ import httpx
 
 from examples.invoice.documents import DocumentFolder
 from examples.invoice.external_call import CorrectionSystem
-from examples.invoice.keyturn_api import Json, Keyturn, OutOfPatience, Problem
 from examples.invoice.log_lines import log_to_stderr
 from examples.invoice.progress import CheckpointUnreadable, Progress, Step
 from examples.invoice.review import Review
 from examples.invoice.safe_xml import DocumentRefused
-from examples.invoice.steps import STEPS, Desk
+from examples.invoice.steps import STEPS, Desk, Json
 from examples.invoice.task import ENDED, AnotherWriter, Task
+from keyturn import Client, KeyturnError
 
 log = logging.getLogger("agent")
 
@@ -43,8 +43,7 @@ TRY_AGAIN = 20.0  # seconds until an invoice is taken up again that stopped in b
 _STOPPED = (
     AnotherWriter,
     CheckpointUnreadable,
-    OutOfPatience,
-    Problem,
+    KeyturnError,
     httpx.HTTPError,
 )
 
@@ -53,7 +52,7 @@ _STOPPED = (
 class Agent:
     """What all invoices share. `subject` is the person on whose behalf it works."""
 
-    api: Keyturn
+    api: Client
     corrections: CorrectionSystem
     folder: DocumentFolder
     subject: str
@@ -67,13 +66,13 @@ class Agent:
             title=f"Check invoice {invoice_id}",
         )
         desk = self._desk(task, invoice_id)
-        if task.run()["state"] not in ENDED:
+        if task.run().state not in ENDED:
             self._go_on(desk, task.pick_up(invoice_id))
         run = task.run()
-        desk.tell(f"run {run['state']}")
-        line = {"invoice": invoice_id, "run": run["id"], "state": run["state"]}
-        told = {name: run["facts"].get(name) for name in ("outcome", "external_id")}
-        return line | {name: fact["value"] for name, fact in told.items() if fact}
+        desk.tell(f"run {run.state}")
+        line = {"invoice": invoice_id, "run": run.id, "state": run.state}
+        told = {name: run.facts.get(name) for name in ("outcome", "external_id")}
+        return line | {name: fact.value for name, fact in told.items() if fact}
 
     def _go_on(self, desk: Desk, progress: Progress) -> None:
         desk.tell(f"{desk.task.name}: next is {progress.step}")
@@ -162,7 +161,7 @@ def main() -> int:
     options = _options()
     log_to_stderr()
     agent = Agent(
-        api=Keyturn.connect(options.url, _key(options), patience=options.patience),
+        api=Client(options.url, _key(options), patience=options.patience),
         corrections=CorrectionSystem.connect(options.correction_url),
         folder=DocumentFolder(options.documents),
         subject=options.subject,

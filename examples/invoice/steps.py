@@ -14,13 +14,16 @@ from typing import Any
 from examples.invoice.actions import CORRECTION, HOLD, Action, choose_action, money
 from examples.invoice.comparison import Comparison, compare, duplicate_of
 from examples.invoice.documents import DocumentFolder, Invoice, Order
-from examples.invoice.keyturn_api import Json
 from examples.invoice.progress import Outcome, Progress, Step
 from examples.invoice.review import Review
 from examples.invoice.safe_xml import DocumentRefused
 from examples.invoice.task import Task
 from examples.invoice.tool_definitions import VALIDATION_MAX_AGE
 from examples.invoice.validation import Validation, validate
+from keyturn import Ask, Fact, Precondition
+from keyturn.asks import Provenance
+
+type Json = dict[str, Any]
 
 INSTRUCTION = (
     "Please check {invoice} against the order. If something is wrong, prepare the"
@@ -155,8 +158,8 @@ def _documents(desk: Desk, progress: Progress) -> tuple[Invoice, Order]:
 
 def _keep_fresh(desk: Desk, progress: Progress) -> None:
     """Validate again before the last time is too long ago to act on."""
-    validated = desk.task.run()["facts"]["validation_status"]
-    if validated["age_seconds"] < VALIDATION_MAX_AGE / 2:
+    validated = desk.task.run().facts["validation_status"]
+    if validated.age_seconds < VALIDATION_MAX_AGE / 2:
         return
     invoice, order = _documents(desk, progress)
     result = validate(order, invoice)
@@ -169,7 +172,7 @@ def _keep_fresh(desk: Desk, progress: Progress) -> None:
     )
 
 
-def _validated(result: Validation, invoice: Invoice) -> Json:
+def _validated(result: Validation, invoice: Invoice) -> dict[str, Fact]:
     fact = _tool_fact(
         result.status, reference="validate_invoice", digest=invoice.digest
     )
@@ -180,16 +183,18 @@ def _ended(progress: Progress, outcome: Outcome) -> Progress:
     return replace(progress, step=Step.FINISH, outcome=outcome)
 
 
-def _request(desk: Desk, action: Action) -> Json:
-    validated = {"field": "validation_status", "equals": "passed"}
-    return {
-        "tool": action.tool,
-        "arguments": dict(action.arguments),
-        "target": action.target,
-        "preconditions": [validated | {"max_age": VALIDATION_MAX_AGE}],
-        "explanation": action.explanation,
-        "tool_call_id": _call_id(desk, action),
-    }
+def _request(desk: Desk, action: Action) -> Ask:
+    validated = Precondition(
+        field="validation_status", equals="passed", max_age=VALIDATION_MAX_AGE
+    )
+    return Ask(
+        tool=action.tool,
+        arguments=dict(action.arguments),
+        target=action.target,
+        preconditions=[validated],
+        explanation=action.explanation,
+        tool_call_id=_call_id(desk, action),
+    )
 
 
 def _call_id(desk: Desk, action: Action) -> str:
@@ -207,14 +212,14 @@ def _compared(comparison: Comparison, duplicate: str | None) -> Json:
     return result | ({"duplicate_of": duplicate} if duplicate else {})
 
 
-def _fact(value: Any, provenance: str, reference: str) -> Json:
-    return {"value": value, "provenance": provenance, "reference": reference}
+def _fact(value: Any, provenance: Provenance, reference: str) -> Fact:
+    return Fact(value=value, provenance=provenance, reference=reference)
 
 
-def _tool_fact(value: Any, *, reference: str, digest: str = "") -> Json:
-    fact = _fact(value, "tool", reference)
+def _tool_fact(value: Any, *, reference: str, digest: str = "") -> Fact:
     evidence = json.dumps([reference, value], sort_keys=True).encode()
-    return fact | {"evidence_digest": digest or hashlib.sha256(evidence).hexdigest()}
+    digest = digest or hashlib.sha256(evidence).hexdigest()
+    return replace(_fact(value, "tool", reference), evidence_digest=digest)
 
 
 def _reading(invoice: Invoice, order: Order) -> list[Json]:

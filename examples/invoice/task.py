@@ -4,17 +4,22 @@ The run's lease says who its one writer is. Whoever writes shows the fencing tok
 of the claim; a successor's claim makes it stale, and then this process must stop.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from uuid import uuid4
+from typing import Any, TypeVar
 
-from examples.invoice.keyturn_api import Answer, Json, Keyturn, Pause, Problem
 from examples.invoice.progress import SCHEMA_VERSION, Progress, restore
 from examples.invoice.tool_definitions import WORKFLOW_KIND
+from keyturn import Ask, Client, Conflict, Fact, Position
+from keyturn.documents import RunDocument
+from keyturn.flows import claim
 
 ENDED = frozenset({"completed", "failed", "cancelled"})
 LEASE_SECONDS = 60
 _TAKEN_OVER = frozenset({"stale_writer", "stale_checkpoint", "run_ended"})
+
+
+T = TypeVar("T")
 
 
 class AnotherWriter(Exception):
@@ -25,37 +30,37 @@ class AnotherWriter(Exception):
 class Task:
     """A run that this process may have claimed. `name` is its external id."""
 
-    api: Keyturn
+    api: Client
     name: str
     session_id: str
     run_id: str
     fence: int | None = None
 
     @classmethod
-    def open(cls, api: Keyturn, name: str, *, subject: str, title: str) -> "Task":
+    def open(cls, api: Client, name: str, *, subject: str, title: str) -> "Task":
         """Find the task's session and run by the task's name, or create them."""
-        serves = {"subject": subject, "title": title, "external_id": name}
-        session = _once(api, "sessions", serves).body["id"]
-        kind = {"workflow": WORKFLOW_KIND, "external_id": name}
-        run = _once(api, f"sessions/{session}/runs", kind)
-        # Whoever creates a run has claimed it with that; who finds it has not.
-        fence = run.body["fence"] if run.created else None
-        return cls(api, name, session, run.body["id"], fence)
+        session = api.open_session(subject=subject, title=title, external_id=name)
+        run = api.start_run(session.id, workflow=WORKFLOW_KIND, external_id=name)
+        return cls(api, name, session.id, run.id)
 
-    def run(self) -> Json:
+    def run(self) -> RunDocument:
         """The run as the server has it now."""
-        return self.api.get(f"runs/{self.run_id}")
+        return self.api.get_run(self.run_id)
 
     def claim(self) -> None:
         """Become the run's one writer, after whoever is it now."""
-        pause = Pause(self.api.patience)
-        while self.fence is None:
-            try:
-                self.fence = self._claimed()
-            except Problem as problem:
-                if problem.code != "lease_held":
-                    raise _understood(problem, self.name) from problem
-                pause.take(f"{self.name}: another process holds the lease")
+        if self.fence is not None:
+            return
+        waiting = claim(
+            self.api,
+            self.run_id,
+            lease_seconds=LEASE_SECONDS,
+            patience=self.api.patience,
+        )
+        try:
+            self.fence = self.api.drive(waiting)
+        except Conflict as conflict:
+            raise _understood(conflict, self.name) from conflict
 
     def let_go(self) -> None:
         """Forget the claim before a wait in which others may need to write."""
@@ -67,55 +72,50 @@ class Task:
         A run that is under way is claimed first: whoever wrote to it until now can do
         so no more, and what is read stays true. A paused one is everybody's to read.
         """
-        if self.run()["state"] == "running":
+        if self.run().state == "running":
             self.claim()
-        if self.run()["head"] is None:
+        if self.run().head is None:
             return Progress(invoice_id=invoice_id)
-        path = f"runs/{self.run_id}/checkpoints/head/restore"
-        head = self.api.post(path, {}, key=f"{self.run_id}/restore").body
-        return restore(head["payload"], schema_version=head["schema_version"])
+        key = f"{self.run_id}/restore"
+        head = self.api.restore_checkpoint(self.run_id, "head", key=key)
+        return restore(head.payload, schema_version=head.schema_version)
 
     def save(self, progress: Progress) -> None:
         """Write the next checkpoint."""
-        checkpoint = self.checkpoint(progress)
-        self.write(
-            f"runs/{self.run_id}/checkpoints",
-            checkpoint,
-            step=f"checkpoint/{checkpoint['parent']}",
+        position = self.position(progress)
+        step = f"checkpoint/{position.parent}"
+        self.write(self.api.save_checkpoint, self.run_id, position, step=step)
+
+    def position(self, progress: Progress) -> Position:
+        """The checkpoint that follows the head."""
+        head = self.run().head
+        return Position(
+            parent=head.number if head else None,
+            schema_version=SCHEMA_VERSION,
+            payload=progress.payload(),
+            **progress.header(),
         )
 
-    def checkpoint(self, progress: Progress) -> Json:
-        """The checkpoint that follows the head, as the API takes it."""
-        head = self.run()["head"]
-        return {
-            "parent": head["number"] if head else None,
-            "schema_version": SCHEMA_VERSION,
-            "payload": progress.payload(),
-            "header": progress.header(),
-        }
-
-    def pause(self, progress: Progress, request: Json) -> None:
+    def pause(self, progress: Progress, ask: Ask) -> None:
         """Write the next checkpoint and ask, both or neither."""
-        checkpoint = self.checkpoint(progress)
-        self.write(
-            f"runs/{self.run_id}/pause",
-            {"checkpoint": checkpoint, "requests": [request]},
-            step=f"pause/{checkpoint['parent']}",
-        )
+        position = self.position(progress)
+        step = f"pause/{position.parent}"
+        self.write(self.api.pause_run, self.run_id, position, [ask], step=step)
 
-    def complete(self, result: Json) -> None:
-        self.write(f"runs/{self.run_id}/complete", {"result": result}, step="complete")
+    def complete(self, result: dict[str, Any]) -> None:
+        self.write(self.api.complete_run, self.run_id, result=result, step="complete")
 
     def fail(self, reason: str) -> None:
-        self.write(f"runs/{self.run_id}/fail", {"reason": reason}, step="fail")
+        self.write(self.api.fail_run, self.run_id, reason=reason, step="fail")
 
-    def say(self, items: Iterable[Json], *, step: str) -> None:
+    def say(self, items: Iterable[Any], *, step: str) -> None:
         """Add to the conversation, once per step."""
-        body = {"items": list(items), "run": self.run_id}
-        self.write(f"sessions/{self.session_id}/items", body, step=f"{step}/items")
+        said, step = list(items), f"{step}/items"
+        add = self.api.append_items
+        self.write(add, self.session_id, said, run=self.run_id, step=step)
 
     def record(
-        self, facts: Json, *, stage: str, reason: str, again: bool = False
+        self, facts: Mapping[str, Fact], *, stage: str, reason: str, again: bool = False
     ) -> None:
         """Record facts and the stage they lead to, unless they are recorded already.
 
@@ -125,55 +125,45 @@ class Task:
             run = self.run()
             if not again and _recorded(run, facts, stage):
                 return
-            version = run["version"]
-            body = {"facts": facts, "stage": stage, "reason": reason}
-            body |= {"expected_version": version}
-            step = f"{stage}/{version}"
             try:
-                self.write(f"runs/{self.run_id}/transitions", body, step=step)
+                self.write(
+                    self.api.record_transition,
+                    self.run_id,
+                    facts=facts,
+                    stage=stage,
+                    reason=reason,
+                    expected_version=run.version,
+                    step=f"{stage}/{run.version}",
+                )
                 return
-            except Problem as problem:
-                if problem.code != "stale_version":
+            except Conflict as conflict:
+                if conflict.code != "stale_version":
                     raise
 
-    def write(self, path: str, body: Json, *, step: str) -> Json:
-        """POST as the run's one writer, once per step; raises `AnotherWriter`."""
+    def write(
+        self, operation: Callable[..., T], *words: Any, step: str, **more: Any
+    ) -> T:
+        """Change something as the run's one writer; raises `AnotherWriter`."""
         self.claim()
         try:
-            return self.send(path, body, step=step, fence=self.fence)
-        except Problem as problem:
-            raise _understood(problem, self.name) from problem
+            return self.send(operation, *words, step=step, fence=self.fence, **more)
+        except Conflict as conflict:
+            raise _understood(conflict, self.name) from conflict
 
     def send(
-        self, path: str, body: Json, *, step: str, fence: int | None = None
-    ) -> Json:
-        """POST, once per step."""
-        key = f"{self.run_id}/{step}"
-        return self.api.post(path, body, key=key, fence=fence).body
-
-    def _claimed(self) -> int:
-        body = {"lease_seconds": LEASE_SECONDS}
-        claimed = _once(self.api, f"runs/{self.run_id}/claim", body)
-        fence: int = claimed.body["fence"]
-        return fence
+        self, operation: Callable[..., T], *words: Any, step: str, **more: Any
+    ) -> T:
+        """Change something once per step, whoever repeats it."""
+        return operation(*words, key=f"{self.run_id}/{step}", **more)
 
 
-def _once(api: Keyturn, path: str, body: Json) -> Answer:
-    """POST under a key of this call alone.
-
-    Another process that opens or claims the same must get an answer of its own: the
-    stored one would make it believe that the claim in it is its own.
-    """
-    return api.post(path, body, key=uuid4().hex)
-
-
-def _understood(problem: Problem, name: str) -> Exception:
+def _understood(conflict: Conflict, name: str) -> Exception:
     """What a refused write means: mostly that somebody else writes here now."""
-    return AnotherWriter(name) if problem.code in _TAKEN_OVER else problem
+    return AnotherWriter(name) if conflict.code in _TAKEN_OVER else conflict
 
 
-def _recorded(run: Json, facts: Json, stage: str) -> bool:
-    return run["stage"] == stage and all(
-        name in run["facts"] and run["facts"][name]["value"] == fact["value"]
+def _recorded(run: RunDocument, facts: Mapping[str, Fact], stage: str) -> bool:
+    return run.stage == stage and all(
+        name in run.facts and run.facts[name].value == fact.value
         for name, fact in facts.items()
     )
