@@ -1,0 +1,1 @@
+"""One program per framework: the same payment, asked about, edited, and made once."""
