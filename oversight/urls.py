@@ -7,6 +7,7 @@ from oversight import (
     insights,
     policies,
     session,
+    system,
     traces,
     views,
     workflows,
@@ -54,6 +55,7 @@ urlpatterns = [
     path(
         "t/<slug:slug>/runs/<uuid:id>/trace.json", traces.trace_json, name="trace_json"
     ),
+    path("t/<slug:slug>/system", system.system, name="system"),
     path("t/<slug:slug>/insights", insights.insights, name="insights"),
     path("t/<slug:slug>/audit", audit_log.audit, name="audit"),
     path("t/<slug:slug>/audit/verify", audit_log.verify, name="audit_verify"),

@@ -30,6 +30,7 @@ OVERSEEN: Final = (
 ADMINISTERED: Final = (
     ("agents", "Agents", "agent", "n"),
     ("webhooks", "Webhooks", "external", "w"),
+    ("system", "System", "sliders", "s"),
 )
 
 

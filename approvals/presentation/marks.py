@@ -84,6 +84,12 @@ DRILL: Mapping[str, Mark] = {
     "skipped": Mark("close", "Skipped"),
 }
 
+FINDING: Mapping[str, Mark] = {
+    "ok": Mark("pass", "Well", "ok"),
+    "warning": Mark("warn", "Look at it", "warn"),
+    "failed": Mark("fail", "Failed", "bad"),
+}
+
 WEBHOOK: Mapping[str, Mark] = {
     "on": Mark("live", "On", "ok"),
     "failing": Mark("warn", "Failing", "warn"),
@@ -127,6 +133,7 @@ KINDS: Mapping[str, Mapping[str, Mark]] = {
     "risk": RISK,
     "verdict": VERDICT,
     "drill": DRILL,
+    "finding": FINDING,
     "webhook": WEBHOOK,
     "delivery": DELIVERY,
     "policy": POLICY,

@@ -131,7 +131,7 @@ def open_gallery(tool: Mapping[str, Any]) -> Gallery:
 
 def _owned(stage: Stage) -> dict[str, str]:
     home = f"/t/{stage.house.tenant.slug}"
-    names = ("insights", "audit", "drills", "webhooks", "policies", "agents")
+    names = ("insights", "system", "audit", "drills", "webhooks", "policies", "agents")
     paying = f"{home}/policies/agent-payments"
     return {
         **{name: f"{home}/{name}" for name in names},

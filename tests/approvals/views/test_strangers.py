@@ -50,6 +50,7 @@ PAGES = {
     "runs": Address(),
     "drills": Address(),
     "insights": Address(),
+    "system": Address(),
     "trace": Address(of="run"),
     "trace_json": Address(of="run"),
     "audit": Address(),
