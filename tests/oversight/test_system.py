@@ -65,7 +65,8 @@ def test_what_is_due_is_counted(stage: Stage) -> None:
 
 def test_what_needs_a_person_is_counted(stage: Stage) -> None:
     stuck(stage)
-    assert work(stage)["Effects to find out about"][1] == 1
+    assert work(stage)["Effects to find out about"] == (1, 0)
+    assert work(stage)["Runs"][1] == 1
 
 
 def test_only_who_administers_sees_it(stage: Stage) -> None:
