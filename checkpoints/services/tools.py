@@ -85,13 +85,24 @@ def disable_tool(
 
     def work(verb: Verb) -> Tool:
         actor = permitted(tenant_id, by)
-        tool = _own(tenant_id, tool_id)
-        if tool.enabled:
-            _update(tool, {"enabled": False})
-            _record(verb, "tool.disabled", actor, tool)
-        return tool
+        return turn_tool(verb, actor=actor, tool_id=tool_id, enabled=False)
 
     return perform(tenant_id, work, gate=Gate.EXCLUSIVE, once=once)
+
+
+def turn_tool(
+    verb: Verb, *, actor: Actor, tool_id: UUID, enabled: bool, reason: str = ""
+) -> Tool:
+    """Switch a tool inside a verb that has closed the gate; nothing if it is so.
+
+    Raises `not_found` (404).
+    """
+    tool = _own(verb.tenant_id, tool_id)
+    if tool.enabled != enabled:
+        _update(tool, {"enabled": enabled})
+        kind = "tool.enabled" if enabled else "tool.disabled"
+        _record(verb, kind, actor, tool, **({"reason": reason} if reason else {}))
+    return tool
 
 
 def register_unreviewed(who: Principal, *, name: str) -> Tool:
@@ -157,7 +168,7 @@ def _update(tool: Tool, change: dict[str, Any]) -> None:
         setattr(tool, name, value)
 
 
-def _record(verb: Verb, kind: str, actor: Actor, tool: Tool) -> None:
+def _record(verb: Verb, kind: str, actor: Actor, tool: Tool, **more: str) -> None:
     data = {
         "name": tool.name,
         "version": tool.version,
@@ -165,5 +176,6 @@ def _record(verb: Verb, kind: str, actor: Actor, tool: Tool) -> None:
         "risk": str(tool.risk),
         "reviewed": tool.reviewed,
         "digest": bytes(tool.digest).hex(),
+        **more,
     }
     verb.record(kind, actor=actor, subject=("tool", tool.id), data=data)

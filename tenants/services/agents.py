@@ -7,7 +7,7 @@ from uuid import UUID
 from audit.append import Actor
 from kernel.clock import ClockTimestamp
 from kernel.problems import NOT_FOUND, declare
-from kernel.update import update_exactly_one
+from kernel.update import LostRace, update_exactly_one
 from tenants.checks import Acting, permitted
 from tenants.idempotency import Once
 from tenants.models import Agent, AgentOwner
@@ -123,20 +123,31 @@ def _own(verb: Verb, actor: Actor, agent: Agent, member_id: UUID) -> AgentOwner:
     return ownership
 
 
+def turn_agent(
+    verb: Verb, *, actor: Actor, agent_id: UUID, enabled: bool, reason: str = ""
+) -> bool:
+    """Switch an agent inside a verb that has checked the right to.
+
+    False if it is so already. Raises `not_found` (404).
+    """
+    own(Agent, verb.tenant_id, agent_id)
+    rows = Agent.objects.filter(tenant_id=verb.tenant_id, id=agent_id)
+    if not rows.filter(enabled=not enabled).update(enabled=enabled):
+        return False
+    kind = "agent.enabled" if enabled else "agent.disabled"
+    data = {"reason": reason} if reason else None
+    verb.record(kind, actor=actor, subject=("agent", agent_id), data=data)
+    return True
+
+
 def _switch(
     tenant_id: UUID, by: Acting, agent_id: UUID, *, enabled: bool, once: Once | None
 ) -> Agent:
     def work(verb: Verb) -> Agent:
         actor = permitted(tenant_id, by)
-        agent = own(Agent, tenant_id, agent_id)
-        rows = Agent.objects.filter(
-            tenant_id=tenant_id, id=agent_id, enabled=not enabled
-        )
-        update_exactly_one(rows, enabled=enabled)
-        agent.enabled = enabled
-        kind = "agent.enabled" if enabled else "agent.disabled"
-        verb.record(kind, actor=actor, subject=("agent", agent_id))
-        return agent
+        if not turn_agent(verb, actor=actor, agent_id=agent_id, enabled=enabled):
+            raise LostRace("The agent is no longer in the state that this needs.")
+        return own(Agent, tenant_id, agent_id)
 
     return change(tenant_id, work, once=once)
 

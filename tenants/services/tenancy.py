@@ -11,7 +11,7 @@ from audit.append import Actor
 from kernel.ids import new_id
 from kernel.locks import lock_installation
 from kernel.problems import NOT_FOUND, declare
-from kernel.update import update_exactly_one
+from kernel.update import LostRace
 from tenants.access import ADMINISTRATORS, OWNERS, any_tenant
 from tenants.checks import Acting, permitted
 from tenants.models import Agent, Group, Member, Role, Tenant, User
@@ -125,12 +125,12 @@ def first_run(
 
 def stop_tenant(*, tenant_id: UUID, by: Acting) -> None:
     """Stop everything at once: no key works and nothing is consumed until `start`."""
-    _switch(tenant_id, by, was=Tenant.State.ACTIVE, becomes=Tenant.State.STOPPED)
+    _switch(tenant_id, by, Tenant.State.STOPPED)
 
 
 def start_tenant(*, tenant_id: UUID, by: Acting) -> None:
     """Let a stopped tenant work again."""
-    _switch(tenant_id, by, was=Tenant.State.STOPPED, becomes=Tenant.State.ACTIVE)
+    _switch(tenant_id, by, Tenant.State.ACTIVE)
 
 
 def ask_for_second_admin(*, tenant_id: UUID, by: Acting, asked: bool) -> None:
@@ -177,16 +177,28 @@ def _found(
     return Founded(tenant=tenant, owner=owner, reviewers=reviewers)
 
 
-def _switch(
-    tenant_id: UUID, by: Acting, *, was: Tenant.State, becomes: Tenant.State
-) -> None:
+def turn_tenant(
+    verb: Verb, *, actor: Actor, to: Tenant.State, reason: str = ""
+) -> bool:
+    """Stop or start the tenant inside a verb that has checked the right to.
+
+    False if it is so already. Raises `not_found` (404).
+    """
+    rows = Tenant.objects.filter(id=verb.tenant_id)
+    if not rows.exists():
+        raise NOT_FOUND()
+    if not rows.exclude(state=to).update(state=to):
+        return False
+    data = {"reason": reason} if reason else None
+    subject = ("tenant", verb.tenant_id)
+    verb.record(f"tenant.{to}", actor=actor, subject=subject, data=data)
+    return True
+
+
+def _switch(tenant_id: UUID, by: Acting, to: Tenant.State) -> None:
     def work(verb: Verb) -> None:
         actor = permitted(tenant_id, by, roles=OWNERS, while_stopped=True)
-        if not Tenant.objects.filter(id=tenant_id).exists():
-            raise NOT_FOUND()
-        update_exactly_one(
-            Tenant.objects.filter(id=tenant_id, state=was), state=becomes
-        )
-        verb.record(f"tenant.{becomes}", actor=actor, subject=("tenant", tenant_id))
+        if not turn_tenant(verb, actor=actor, to=to):
+            raise LostRace("The tenant is no longer in the state that this needs.")
 
     change(tenant_id, work)
