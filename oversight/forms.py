@@ -80,3 +80,12 @@ class RotationForm(OneKeyForm):
     hours = forms.TypedChoiceField(
         choices=[(hours, str(hours)) for hours in OVERLAPS], coerce=int
     )
+
+
+class StopForm(forms.Form):
+    """Why something is stopped, or works again."""
+
+    reason = forms.CharField(
+        max_length=LONGEST,
+        error_messages={"required": "Say why, for whoever reads the audit log."},
+    )

@@ -12,7 +12,7 @@ from oversight import (
     views,
     workflows,
 )
-from oversight.administration import agents
+from oversight.administration.paths import PATHS
 from sessions.addresses import SHA256
 
 urlpatterns = [
@@ -60,7 +60,6 @@ urlpatterns = [
     path("t/<slug:slug>/audit", audit_log.audit, name="audit"),
     path("t/<slug:slug>/audit/verify", audit_log.verify, name="audit_verify"),
     path("t/<slug:slug>/audit/export", audit_log.export, name="audit_export"),
-    path("t/<slug:slug>/agents", agents.agents, name="agents"),
-    path("t/<slug:slug>/agents/<uuid:id>", agents.agent, name="agent"),
     path("t/<slug:slug>/drills", views.drills, name="drills"),
+    *PATHS,
 ]

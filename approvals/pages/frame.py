@@ -29,6 +29,7 @@ OVERSEEN: Final = (
 # For those who administer it.
 ADMINISTERED: Final = (
     ("agents", "Agents", "agent", "n"),
+    ("tools", "Tools", "tools", "t"),
     ("webhooks", "Webhooks", "external", "w"),
     ("system", "System", "sliders", "s"),
 )

@@ -38,8 +38,6 @@ from tenants.services import (
     Issued,
     add_agent_owner,
     create_agent,
-    disable_agent,
-    enable_agent,
     end_agent_ownership,
     issue_key,
     revoke_key,
@@ -110,14 +108,6 @@ def _revoke(request: DeskRequest, id: UUID) -> None:
     revoke_key(**acting(request), key_id=chosen(OneKeyForm(request.POST))["key"])
 
 
-def _disable(request: DeskRequest, id: UUID) -> None:
-    disable_agent(**acting(request), agent_id=id)
-
-
-def _enable(request: DeskRequest, id: UUID) -> None:
-    enable_agent(**acting(request), agent_id=id)
-
-
 def _issue(request: DeskRequest, id: UUID) -> Issued:
     given = said(KeyForm(request.POST))
     days = given.pop("days")
@@ -135,8 +125,6 @@ ACTS: Final[dict[str, Act]] = {
     "add_owner": _add_owner,
     "end_owner": _end_owner,
     "revoke": _revoke,
-    "disable": _disable,
-    "enable": _enable,
 }
 SECRET: Final = {"issue": _issue, "rotate": _rotate}
 TYPED: Final = frozenset({"add_owner", "issue"})  # the others are buttons

@@ -21,7 +21,7 @@ from oversight.presentation.agents import (
     OwnerRow,
 )
 from oversight.presentation.forms import Choice, Form
-from tenants.access import Membership
+from tenants.access import OWNERS, Membership
 from tenants.models import Agent, AgentOwner, ApiKey
 from tenants.queries import active_members
 from tenants.scopes import SCOPES
@@ -45,6 +45,7 @@ def agents_view(member: Membership, after: str, form: Form | None) -> AgentsView
         people=people(member.tenant_id, form.typed.get("member", "")),
         form=form,
         here=address("agents", member.slug),
+        stop_href=address("tenant_stop", member.slug) if member.role in OWNERS else "",
         empty=None if found else NONE,
         now=now,
     )
@@ -69,6 +70,7 @@ def agent_view(
     return AgentView(
         back_href=address("agents", member.slug),
         here=address("agent", member.slug, agent.id),
+        stop_href=address("agent_stop", member.slug, agent.id),
         name=agent.name,
         state=state_of(agent),
         owners=tuple(map(_owner, owners)),

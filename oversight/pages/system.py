@@ -67,9 +67,7 @@ def _work(slug: str) -> list[WorkRow]:
     return [
         _of("Questions that wait for people", Request.objects, Q(), slug, "queue"),
         _of("Answers to carry out", ResumeJob.objects, dead, slug, "runs"),
-        _of(
-            "Effects to find out about", open_effects, nobody, slug, "runs"
-        ),
+        _of("Effects to find out about", open_effects, nobody, slug, "runs"),
         _of("Runs", Run.objects, Q(state="needs_attention"), slug, "runs"),
         _of("Webhook messages", WebhookDelivery.objects, dead, slug, "webhooks"),
     ]

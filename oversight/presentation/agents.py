@@ -21,13 +21,14 @@ class AgentRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentsView:
-    """In the context as `agents`."""
+    """In the context as `agents`; `stop_href` only for those who may stop everything."""
 
     rows: tuple[AgentRow, ...]
     pages: Pages
     people: tuple[Choice, ...]
     form: Form
     here: str
+    stop_href: str
     empty: Empty | None
     now: datetime
 
@@ -67,6 +68,7 @@ class AgentView:
 
     back_href: str
     here: str
+    stop_href: str
     name: str
     state: str
     owners: tuple[OwnerRow, ...]

@@ -131,15 +131,26 @@ def open_gallery(tool: Mapping[str, Any]) -> Gallery:
 
 def _owned(stage: Stage) -> dict[str, str]:
     home = f"/t/{stage.house.tenant.slug}"
-    names = ("insights", "system", "audit", "drills", "webhooks", "policies", "agents")
+    names = ("insights", "system", "audit", "drills", "webhooks", "policies")
     paying = f"{home}/policies/agent-payments"
     return {
         **{name: f"{home}/{name}" for name in names},
+        **_administered(stage, home),
         "policy": f"{paying}?revision=2&against=1",
         "policy-tried": f"{paying}?try=500#trial",
         "policy-new": f"{home}/new-policy",
         "policy-edit": f"{paying}/edit",
-        "agent": f"{home}/agents/{stage.house.robot.agent.id}",
+    }
+
+
+def _administered(stage: Stage, home: str) -> dict[str, str]:
+    agent = f"{home}/agents/{stage.house.robot.agent.id}"
+    return {
+        "agents": f"{home}/agents",
+        "agent": agent,
+        "agent-stop": f"{agent}/stop",
+        "tools": f"{home}/tools",
+        "tool": f"{home}/tools/{stage.tool.id}",
     }
 
 

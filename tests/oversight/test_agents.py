@@ -228,7 +228,7 @@ def test_what_nobody_offered_does_not_exist(stage: Stage, alice: Reader) -> None
 
 def test_only_administrators_look(stage: Stage, alice: Reader) -> None:
     turned_away(alice, "agents", "")
-    turned_away(alice, path(stage), "issue", "rotate", "disable", "add_owner")
+    turned_away(alice, path(stage), "issue", "rotate", "revoke", "add_owner")
     admin = fresh_member(stage.house.alice, "Ada", role=Role.ADMIN)
     assert reader(stage, admin).get(path(stage)).status_code == 200
 
@@ -239,7 +239,6 @@ def test_another_tenants_are_not_there(stage: Stage) -> None:
     assert theirs.get(path(stage)).status_code == 404
     key = str(stage.house.robot.key.id)
     for said in (
-        {"act": "disable"},
         {**ISSUE, "scopes": "read"},
         {"act": "revoke", "key": key},
     ):

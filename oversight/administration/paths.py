@@ -1,0 +1,15 @@
+"""Addresses of the administration."""
+
+from django.urls import path
+
+from oversight.administration import agents, stopping, tools
+
+PATHS = [
+    path("t/<slug:slug>/agents", agents.agents, name="agents"),
+    path("t/<slug:slug>/agents/<uuid:id>", agents.agent, name="agent"),
+    path("t/<slug:slug>/agents/<uuid:id>/stop", stopping.agent, name="agent_stop"),
+    path("t/<slug:slug>/tools", tools.tools, name="tools"),
+    path("t/<slug:slug>/tools/<uuid:id>", tools.tool, name="tool"),
+    path("t/<slug:slug>/tools/<uuid:id>/stop", stopping.tool, name="tool_stop"),
+    path("t/<slug:slug>/stop", stopping.tenant, name="tenant_stop"),
+]
