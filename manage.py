@@ -15,15 +15,25 @@ _BARE = {
     *("collectstatic", "diffsettings", "spectacular", "demo", "services", "drill"),
 }
 
+# Of `policy`, what looks at a file alone.
+_BARE_POLICY = {"test", "lint"}
+
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     command = sys.argv[1] if len(sys.argv) > 1 else ""
     if command == "demo":
         _settle_demo()
-    if command not in _BARE and not env.text("DATABASE_URL"):
+    if _needs_services(command) and not env.text("DATABASE_URL"):
         _start_services()
     execute_from_command_line(sys.argv)
+
+
+def _needs_services(command: str) -> bool:
+    if command == "policy":
+        of_file = bool(_BARE_POLICY.intersection(sys.argv[2:3]))
+        return not of_file or "--tenant" in sys.argv
+    return command not in _BARE
 
 
 def _settle_demo() -> None:
