@@ -11,6 +11,7 @@ from approvals.views.decide import decide_page
 from approvals.views.desk import case, home, queue
 from approvals.views.edit import edit_page
 from approvals.views.link import link
+from approvals.views.remarks import comment_page, take_page
 from approvals.views.resolve import resolve_page
 from approvals.views.revoke import revoke_page
 from approvals.views.webhooks import delivery, webhook, webhooks
@@ -45,6 +46,8 @@ urlpatterns = [
     path(f"{PAGES}/requests/<uuid:id>/decide", decide_page, name="decide"),
     path(f"{PAGES}/requests/<uuid:id>/edit", edit_page, name="edit"),
     path(f"{PAGES}/requests/<uuid:id>/context", show_context, name="context"),
+    path(f"{PAGES}/requests/<uuid:id>/comment", comment_page, name="comment"),
+    path(f"{PAGES}/requests/<uuid:id>/take", take_page, name="take"),
     path(f"{PAGES}/requests/<uuid:id>/revoke", revoke_page, name="revoke"),
     path(f"{PAGES}/requests/<uuid:id>/resolve", resolve_page, name="resolve"),
     path(f"{PAGES}/stream", stream, name="stream"),

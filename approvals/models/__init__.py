@@ -1,4 +1,5 @@
 from approvals.models.aap import AAPRequest
+from approvals.models.comment import Comment
 from approvals.models.context import Context, Summary
 from approvals.models.decision import Decision, Grant
 from approvals.models.policy import Policy, PolicyDraft, PolicyRevision
@@ -14,6 +15,7 @@ from approvals.models.webhook import (
 
 __all__ = [
     "AAPRequest",
+    "Comment",
     "Context",
     "Decision",
     "Grant",

@@ -7,7 +7,7 @@ from approvals.models.context import Context
 from approvals.models.queue import Queue
 from checkpoints.models import Checkpoint, Risk, Tool
 from sessions.models import Run, Session
-from tenants.models import Agent, ApiKey, TenantForeignKey, TenantModel
+from tenants.models import Agent, ApiKey, Member, TenantForeignKey, TenantModel
 
 REQUEST_STATES = [
     "pending",
@@ -82,9 +82,16 @@ class Request(TenantModel):
     resolution = models.TextField(blank=True)  # why it ended or was re-opened
     due_at = models.DateTimeField(null=True)  # decide-by; null: nothing to decide
     decided_at = models.DateTimeField(null=True)
+    taken_by = TenantForeignKey(Member, null=True)  # "I am on it"; binds nobody
+    taken_until = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
+            models.CheckConstraint(
+                condition=models.Q(taken_by=None, taken_until=None)
+                | models.Q(taken_by__isnull=False, taken_until__isnull=False),
+                name="request_taken_until",
+            ),
             models.UniqueConstraint(
                 fields=["tenant", "run", "tool_call_id"],
                 name="request_tool_call_once",

@@ -54,7 +54,9 @@ def queue_rows(
 
 
 def _read(ids: Sequence[UUID]) -> Batch:
-    requests = Request.objects.select_related("tool", "agent").filter(id__in=ids)
+    requests = Request.objects.select_related("tool", "agent", "taken_by__user").filter(
+        id__in=ids
+    )
     revisions = Revision.objects.filter(
         request_id__in=ids, number=F("request__revision")
     )
@@ -112,6 +114,8 @@ def _row(
         reopened=not decided and revision.author_type == "system",
         wants_answer=not decided and "approve" not in request.allowed,
         outcome=_outcome(request, decisions, batch.effects.get(request.id)),
+        taken_by=str(request.taken_by.user) if request.taken_by else "",
+        taken_until=request.taken_until,
         current=request.id == current,
     )
 

@@ -212,6 +212,21 @@ class TimelineEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Remarks:
+    """What can be done besides deciding.
+
+    `comment_href` is '' where nothing may be said any more, `take_href` where nobody
+    can be on it. `taken_by` is who is on it until `taken_until`; `mine`: the reader.
+    """
+
+    comment_href: str = ""
+    take_href: str = ""
+    taken_by: str = ""
+    taken_until: datetime | None = None
+    mine: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseView:
     """In the context as `case`.
 
@@ -265,3 +280,4 @@ class CaseView:
     previous_href: str = ""
     next_href: str = ""
     onward_href: str = ""
+    remarks: Remarks = Remarks()

@@ -14,7 +14,7 @@ class QueueRow:
     `title` is the agent's unless `title_is_ours`; `size` is the one figure that tells
     rows apart ("€180.50", "412 people"); `disguised` counts characters that hide or
     imitate; `outcome` says what became of a request decided meanwhile; `alike` leads to
-    the others that ask the same of the same tool.
+    the others that ask the same of the same tool; `taken_by` is on it until `taken_until`.
     """
 
     id: str
@@ -32,6 +32,8 @@ class QueueRow:
     reopened: bool = False
     wants_answer: bool = False
     alike: Link | None = None
+    taken_by: str = ""
+    taken_until: datetime | None = None
     outcome: str = ""
     current: bool = False
 

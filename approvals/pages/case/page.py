@@ -12,6 +12,7 @@ from approvals.pages.case.facts import fact_rows, precondition_rows, radius
 from approvals.pages.case.news import news_of
 from approvals.pages.case.progress import progress_of
 from approvals.pages.case.record import CaseRecord
+from approvals.pages.case.remarks import remarks_of
 from approvals.pages.case.talk import newest_items, talk
 from approvals.pages.case.timeline import decision_rows, timeline
 from approvals.pages.index import Index
@@ -96,6 +97,7 @@ def case_view(
         previous_href=place.previous_href,
         next_href=place.next_href,
         onward_href=place.onward_href,
+        remarks=remarks_of(record, selection),
     )
 
 

@@ -11,6 +11,7 @@ from django.db.models import FETCH_RAISE
 
 from approvals.envelope import Envelope
 from approvals.models import (
+    Comment,
     Decision,
     Grant,
     Request,
@@ -33,6 +34,7 @@ from sessions.models import Fact
 from tenants.models import Member
 
 MOST_REPORTS: Final = 20
+MOST_COMMENTS: Final = 60  # the newest; the audit log has them all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +61,7 @@ class CaseRecord:
     effect: Effect | None
     attempts: Sequence[Attempt]
     facts: Sequence[Fact]
+    comments: Sequence[Comment]
     standing: Standing | None
     secrets: Sequence[Use]
     asking_side: Mapping[UUID, str]
@@ -146,6 +149,7 @@ def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
         reports=_reports(request),
         effect=effect,
         attempts=_attempts(effect),
+        comments=_comments(request),
         facts=list(Fact.objects.filter(run_id=request.run_id).order_by("name")),
         standing=_standing(request, revision, envelope),
         secrets=_secrets(request, envelope),
@@ -186,6 +190,11 @@ def _decisions(request: Request) -> list[Decision]:
 def _reports(request: Request) -> list[VerificationReport]:
     rows = VerificationReport.objects.filter(request_id=request.id)
     return list(rows.order_by("-id")[:MOST_REPORTS])
+
+
+def _comments(request: Request) -> list[Comment]:
+    rows = Comment.objects.filter(request_id=request.id)
+    return list(rows.order_by("-created_at", "-id")[:MOST_COMMENTS])
 
 
 def _attempts(effect: Effect | None) -> list[Attempt]:

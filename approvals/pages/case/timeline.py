@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Final
 
-from approvals.models import Decision, Grant, Revision, VerificationReport
+from approvals.models import Comment, Decision, Grant, Revision, VerificationReport
 from approvals.pages.case.exact import author_of
 from approvals.pages.case.record import CaseRecord
 from approvals.presentation.arguments import exact_text
@@ -27,6 +27,7 @@ def timeline(
     entries = chain(
         (_revision(record, one) for one in record.revisions),
         (_decision(one) for one in record.decisions),
+        (_comment(record, one) for one in record.comments),
         map(_report, record.reports),
         _grant(record.grant),
         _attempts(record),
@@ -88,6 +89,15 @@ def _decision(decision: Decision) -> TimelineEntry:
         text=f"{decider(decision)} {found.word}",
         note=on + gone,
         said=words_of(decision),
+    )
+
+
+def _comment(record: CaseRecord, comment: Comment) -> TimelineEntry:
+    return TimelineEntry(
+        at=comment.created_at,
+        icon="answer",
+        text=f"{record.name(comment.member_id)} commented",
+        said=comment.text,
     )
 
 

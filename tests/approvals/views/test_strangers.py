@@ -40,6 +40,8 @@ PAGES = {
     ),
     "edit": Address(of="request", methods=("GET", "POST")),
     "context": Address(of="request"),
+    "comment": Address(of="request", methods=("POST",), form={"text": "Hm."}),
+    "take": Address(of="request", methods=("POST",), form={"act": "take"}),
     "revoke": Address(of="request", methods=("POST",), form={"reason": "No."}),
     "resolve": Address(
         of="request",

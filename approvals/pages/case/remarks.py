@@ -1,0 +1,25 @@
+"""What a person can do about a case besides deciding, and who is on it."""
+
+from approvals.pages.addresses import address
+from approvals.pages.case.record import CaseRecord
+from approvals.pages.selection import Selection
+from approvals.presentation.case import Remarks
+
+
+def remarks_of(record: CaseRecord, selection: Selection) -> Remarks:
+    request, query = record.request, selection.query
+    until = request.taken_until
+    taken = record.is_open and until is not None and until > record.now
+    erased = request.session.erased_at is not None
+    decides = record.is_open and "decide" in record.rights
+    return Remarks(
+        comment_href=""
+        if erased
+        else address("comment", record.slug, request.id, query=query),
+        take_href=address("take", record.slug, request.id, query=query)
+        if decides
+        else "",
+        taken_by=record.name(request.taken_by_id) if taken else "",
+        taken_until=until if taken else None,
+        mine=taken and request.taken_by_id == record.viewer.id,
+    )

@@ -1,0 +1,148 @@
+"""What people do about a request besides deciding: say something, or be on it.
+
+Neither changes what may happen. No agent is told of either.
+"""
+
+import hashlib
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from django.db.models import Q
+
+from approvals.access import may, visible_queues
+from approvals.models import Comment, Request
+from approvals.problems import (
+    COMMENT_INVALID,
+    NO_RIGHT,
+    NOT_FOUND,
+    NOT_PENDING,
+    TAKEN,
+)
+from approvals.states import OPEN
+from kernel.clock import ClockTimestamp
+from sessions.models import Session
+from sessions.queries import locked
+from sessions.redaction import redacted_text
+from tenants.idempotency import Once
+from tenants.models import Member
+from tenants.principal import Person
+from tenants.vault import DATA_ERASED
+from tenants.verbs import Verb, perform
+
+LONGEST: Final = 4_000  # characters of a comment
+TAKEN_FOR: Final = timedelta(minutes=15)
+
+
+def comment(
+    person: Person, *, request_id: UUID, text: str, once: Once | None = None
+) -> Comment:
+    """Say something to all who see the request; secrets are cut out of it.
+
+    Raises `comment_invalid`, `not_found`, `data_erased`.
+    """
+    said = text.strip()
+    if not said or len(said) > LONGEST or "\0" in said:
+        raise COMMENT_INVALID("Nothing was recorded.", "/text")
+
+    def work(verb: Verb) -> Comment:
+        member, request = _seen(person, request_id)
+        _not_erased(request)
+        kept = Comment.objects.create(
+            tenant_id=person.tenant_id,
+            request=request,
+            member=member,
+            text=redacted_text(said, person.tenant_id),
+        )
+        _record_comment(verb, person, kept)
+        return kept
+
+    return perform(person.tenant_id, work, once=once)
+
+
+def take(person: Person, *, request_id: UUID, once: Once | None = None) -> None:
+    """Tell the others that this person is on it, for a quarter of an hour from now.
+
+    It binds nobody. Raises `not_found`, `not_permitted`, `already_decided`, and `taken`
+    while somebody else is on it.
+    """
+
+    def work(verb: Verb) -> None:
+        member, request = _decidable(person, request_id)
+        free = Q(taken_by=None) | Q(taken_by=member.id)
+        rows = Request.objects.filter(id=request.id, state__in=OPEN)
+        count = rows.filter(free | Q(taken_until__lte=ClockTimestamp())).update(
+            taken_by=member, taken_until=ClockTimestamp() + TAKEN_FOR
+        )
+        if not count:
+            raise _why_not(request.id)
+        _record(verb, person, request, "request.taken")
+
+    perform(person.tenant_id, work, once=once)
+
+
+def release(person: Person, *, request_id: UUID, once: Once | None = None) -> None:
+    """Not on it any more; where this person was not, nothing changes.
+
+    Raises `not_found`, `not_permitted`.
+    """
+
+    def work(verb: Verb) -> None:
+        member, request = _decidable(person, request_id)
+        rows = Request.objects.filter(id=request.id, taken_by=member.id)
+        if rows.update(taken_by=None, taken_until=None):
+            _record(verb, person, request, "request.released")
+
+    perform(person.tenant_id, work, once=once)
+
+
+def _seen(person: Person, request_id: UUID) -> tuple[Member, Request]:
+    member = Member.objects.get(id=person.member_id)
+    request = Request.objects.filter(id=request_id).first()
+    unseen = request is None or request.queue_id not in visible_queues(member)
+    if request is None or unseen or not member.active:
+        raise NOT_FOUND("No such request.")
+    return member, request
+
+
+def _decidable(person: Person, request_id: UUID) -> tuple[Member, Request]:
+    member, request = _seen(person, request_id)
+    if not may(member, "decide", request.queue_id):
+        raise NO_RIGHT("You see this queue but do not decide on it.")
+    return member, request
+
+
+def _not_erased(request: Request) -> None:
+    """With the session's lock, so that nothing is said after all has been purged."""
+    session = locked(Session).get(id=request.session_id)
+    if session.erased_at is not None:
+        raise DATA_ERASED()
+
+
+def _why_not(request_id: UUID) -> Exception:
+    """Read after the UPDATE that changed nothing."""
+    now = Request.objects.select_related("taken_by__user").get(id=request_id)
+    if now.state not in OPEN:
+        return NOT_PENDING(f"This is {now.state}.", state=now.state)
+    who = str(now.taken_by.user) if now.taken_by else "Somebody"
+    return TAKEN(f"{who} is on it. It can be decided all the same.")
+
+
+def _record(verb: Verb, person: Person, request: Request, kind: str) -> None:
+    verb.record(kind, actor=person.actor, subject=("request", request.id))
+    verb.changed(request.id, request.queue_id)
+
+
+def _record_comment(verb: Verb, person: Person, kept: Comment) -> None:
+    """Its digest alone: the text can be erased, the chain cannot."""
+    about = {
+        "request": str(kept.request_id),
+        "text": hashlib.sha256(kept.text.encode()).hexdigest(),
+    }
+    verb.record(
+        "comment.recorded",
+        actor=person.actor,
+        subject=("comment", kept.id),
+        data=about,
+    )
+    verb.changed(kept.request_id)
