@@ -74,6 +74,7 @@ def append_at_once(who: Principal, session: Session, *, batches: int) -> None:
         for number in range(batches):
             batch = [json.dumps([writer, number, place]) for place in range(3)]
             append_items(who=who, session_id=session.id, items=batch)
+            connection.close()  # as a request does; they are fewer than the writers
 
     acts = [partial(append, each) for each in range(APPENDERS)]
     assert not [one for one in together(*acts) if isinstance(one, Exception)]
