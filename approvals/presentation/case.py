@@ -143,6 +143,17 @@ class FactRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NamedFile:
+    """A file of the session that the arguments name; `href` is empty where it is not."""
+
+    digest: str
+    href: str = ""
+    name: str = ""
+    media_type: str = ""
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PreconditionRow:
     """What must hold at the moment of the action; `holds` is None when not known yet.
 
@@ -265,6 +276,7 @@ class CaseView:
     facts: tuple[FactRow, ...] = ()
     preconditions: tuple[PreconditionRow, ...] = ()
     evidence: tuple[EvidenceRow, ...] = ()
+    files: tuple[NamedFile, ...] = ()
     talk: tuple[TalkRow, ...] = ()
     timeline: tuple[TimelineEntry, ...] = ()
     decisions: tuple[DecisionRow, ...] = ()

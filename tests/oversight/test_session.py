@@ -132,6 +132,26 @@ def test_an_erased_session_says_so_and_has_no_file(
     assert gone.status_code == 410
 
 
+def test_a_case_links_the_files_that_its_arguments_name(stage: Stage) -> None:
+    run = stage.run()
+    upload = Upload(content=PAGE, media_type="text/plain", name="bill.txt")
+    who = stage.house.robot.principal
+    put = put_artifact(who=who, session_id=run.session_id, upload=upload)
+    there, missing = put.artifact.digest, "ab" * 32
+    named = f"artifact:{there} artifact:{missing}"
+    asked = stage.ask(run, arguments={"payee": named, "amount": "1.00"})
+    found, lost = reader(stage).case(asked.id).files
+    assert (found.digest, found.name, found.size) == (there, "bill.txt", len(PAGE))
+    assert reader(stage).client.get(found.href).content == PAGE
+    assert (lost.digest, lost.href) == (missing, "")
+    html = reader(stage).get(f"queue/{asked.id}").content.decode()
+    assert "Not there:" in html
+    longer = stage.ask(arguments={"payee": f"artifact:{there}0", "amount": "1.00"})
+    assert reader(stage).case(longer.id).files == ()
+    other = stage.ask(arguments={"payee": named, "amount": "2.00"})
+    assert [one.href for one in reader(stage).case(other.id).files] == ["", ""]
+
+
 # -- Holds ------------------------------------------------------------------------------
 
 

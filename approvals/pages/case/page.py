@@ -9,6 +9,7 @@ from approvals.pages.case.desk import desk_of, recap_of
 from approvals.pages.case.evidence import evidence
 from approvals.pages.case.exact import changes, exact_action
 from approvals.pages.case.facts import fact_rows, precondition_rows, radius
+from approvals.pages.case.files import named_files
 from approvals.pages.case.news import news_of
 from approvals.pages.case.progress import progress_of
 from approvals.pages.case.record import CaseRecord
@@ -83,6 +84,7 @@ def case_view(
         facts=fact_rows(record.facts, record.reading),
         preconditions=precondition_rows(record),
         evidence=evidence(record, found.items),
+        files=named_files(record),
         talk=talk(record, found),
         timeline=_timeline(record),
         decisions=decision_rows(record.decisions),
