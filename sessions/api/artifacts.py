@@ -51,6 +51,7 @@ from tenants.vault import DATA_ERASED
 NAMED: Final = "Content-Disposition"
 EXPIRES_IN: Final = "Keyturn-Expires-In"
 MOST_SECONDS: Final = 10 * 366 * 24 * 60 * 60
+_OTHERWISE_ENCODED: Final = re.compile(r"\*\s*=(?!\s*utf-8')", re.IGNORECASE)
 _SECONDS: Final = re.compile(r"[1-9][0-9]{0,8}")
 _HEADERS: Final = [
     OpenApiParameter(
@@ -253,7 +254,14 @@ def _media_type(request: Request) -> str:
 
 
 def _name(request: Request) -> str:
-    _, said = parse_header_parameters(request.headers.get(NAMED, ""))
+    """Decoded from UTF-8 alone: Python knows codecs that make no text at all."""
+    header = request.headers.get(NAMED, "")
+    if _OTHERWISE_ENCODED.search(header):
+        raise HEADER_MALFORMED("A name is encoded in UTF-8.")
+    try:
+        _, said = parse_header_parameters(header)
+    except ValueError as error:
+        raise HEADER_MALFORMED(f"{NAMED} cannot be read.") from error
     name = said.get("filename", "")
     if len(name) > MOST_NAME or "\0" in name:
         raise HEADER_MALFORMED(f"A name has at most {MOST_NAME} characters.")

@@ -107,6 +107,32 @@ def test_an_end_is_a_number_of_seconds(
     assert code(answer) == (400, "header_malformed")
 
 
+@pytest.mark.parametrize(
+    "named",
+    [
+        "filename*=nope''a.pdf",
+        "filename*=zlib''a.pdf",
+        "filename*=unicode_escape''%5Cud800",
+        "filename*=unicode_escape''%5Cx00",
+        "filename*=idna''%ff",
+        "filename*=UTF-8''a%00b",
+    ],
+)
+def test_a_name_is_text_that_can_be_kept(
+    named: str, client: Client, place: str
+) -> None:
+    answer = put(client, place, Content_Disposition=f"attachment; {named}")
+    assert code(answer) == (400, "header_malformed")
+
+
+@pytest.mark.parametrize(
+    "named", ["", "attachment", "filename", ";;=", "inline; x*=UTF-8''"]
+)
+def test_a_file_needs_no_name(named: str, client: Client, place: str) -> None:
+    answer = put(client, place, Content_Disposition=named)
+    assert (answer.status_code, answer.json()["name"]) == (201, "")
+
+
 def test_a_name_is_short_and_its_secrets_are_cut_out(
     client: Client, place: str
 ) -> None:
