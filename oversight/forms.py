@@ -4,6 +4,7 @@ from typing import Final
 
 from django import forms
 
+from tenants.models import Role
 from tenants.scopes import SCOPES
 
 RELEASE: Final = "release"
@@ -89,3 +90,28 @@ class StopForm(forms.Form):
         max_length=LONGEST,
         error_messages={"required": "Say why, for whoever reads the audit log."},
     )
+
+
+class RoleForm(forms.Form):
+    """Which role a member has."""
+
+    role = forms.ChoiceField(choices=Role.choices)
+
+
+class InvitationForm(RoleForm):
+    """Who is made a member, known here or not."""
+
+    email = forms.CharField(max_length=254)
+    name = forms.CharField(max_length=200)
+
+
+class GroupForm(forms.Form):
+    """A new group."""
+
+    name = forms.CharField(max_length=100)
+
+
+class OneGroupForm(forms.Form):
+    """One group, chosen from a list of ours."""
+
+    group = forms.UUIDField()

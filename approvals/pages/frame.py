@@ -30,6 +30,7 @@ OVERSEEN: Final = (
 ADMINISTERED: Final = (
     ("agents", "Agents", "agent", "n"),
     ("tools", "Tools", "tools", "t"),
+    ("people", "People", "people", "m"),
     ("webhooks", "Webhooks", "external", "w"),
     ("system", "System", "sliders", "s"),
 )

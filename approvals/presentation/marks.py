@@ -117,6 +117,12 @@ SWITCH: Mapping[str, Mark] = {
     "off": Mark("close", "Stopped", "bad"),
 }
 
+MEMBER: Mapping[str, Mark] = {
+    "on": Mark("pass", "Active", "ok"),
+    "off": Mark("close", "Inactive"),
+    "barred": Mark("reject", "Cannot sign in", "bad"),
+}
+
 KEY: Mapping[str, Mark] = {
     "live": Mark("pass", "Live", "ok"),
     "ending": Mark("clock", "Ends", "warn"),
@@ -139,6 +145,7 @@ KINDS: Mapping[str, Mapping[str, Mark]] = {
     "policy": POLICY,
     "switch": SWITCH,
     "key": KEY,
+    "member": MEMBER,
 }
 
 

@@ -2,12 +2,16 @@
 
 from django.urls import path
 
-from oversight.administration import agents, stopping, tools
+from oversight.administration import agents, groups, people, stopping, tools
 
 PATHS = [
     path("t/<slug:slug>/agents", agents.agents, name="agents"),
     path("t/<slug:slug>/agents/<uuid:id>", agents.agent, name="agent"),
     path("t/<slug:slug>/agents/<uuid:id>/stop", stopping.agent, name="agent_stop"),
+    path("t/<slug:slug>/people", people.people, name="people"),
+    path("t/<slug:slug>/people/<uuid:id>", people.person, name="person"),
+    path("t/<slug:slug>/groups", groups.groups, name="groups"),
+    path("t/<slug:slug>/groups/<uuid:id>", groups.group, name="group"),
     path("t/<slug:slug>/tools", tools.tools, name="tools"),
     path("t/<slug:slug>/tools/<uuid:id>", tools.tool, name="tool"),
     path("t/<slug:slug>/tools/<uuid:id>/stop", stopping.tool, name="tool_stop"),

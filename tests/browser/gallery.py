@@ -154,6 +154,10 @@ def _administered(stage: Stage, home: str) -> dict[str, str]:
         "agents": f"{home}/agents",
         "agent": agent,
         "agent-stop": f"{agent}/stop",
+        "people": f"{home}/people",
+        "person": f"{home}/people/{stage.bob.id}",
+        "groups": f"{home}/groups",
+        "group": f"{home}/groups/{stage.house.reviewers.id}",
         "tools": f"{home}/tools",
         "tool": f"{home}/tools/{stage.tool.id}",
     }
