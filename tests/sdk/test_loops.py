@@ -219,7 +219,9 @@ def test_a_question_to_be_asked_differently_is_taken_back(
 
     with people.client() as client, opened(client) as run:
         messages = talk(run, model, bank)
-    assert messages[2]["content"][0]["is_error"]
+    told = messages[2]["content"][0]
+    asked = "Not done. Ask again, differently: Name the invoice"
+    assert (told["content"], told["is_error"]) == (asked, True)
     assert messages[4]["content"][0]["content"] == "PAY-1"
     assert bank.paid == [{**PAYMENT, "payee": "Halden, 1042"}]
 

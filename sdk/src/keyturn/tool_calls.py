@@ -29,7 +29,8 @@ from keyturn.errors import (
 from keyturn.flows import Flow, Invoke, send, wait
 from keyturn.work import Work
 
-ASK_AGAIN = "Asked again with other arguments, as the reviewer wished."
+ASK_AGAIN = "Ask again, differently: "
+A_MOMENT = 10.0  # seconds in which the server notices that a pause is decided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,19 +171,43 @@ def _settle_gated(
 
 def until_decided(
     run: Work, asked: Sequence[Approval], *, timeout: float | None
-) -> Flow[None]:
-    """Wait until each has its answer. Raises `Paused` for the first without one.
+) -> Flow[list[Approval]]:
+    """Wait until all have their answer and may be used; as they are then.
 
-    A question that shall be asked differently is taken back: the model asks anew.
+    A question that shall be asked differently is taken back: the agent asks anew.
+    Raises `Paused`, for the first that nobody has answered.
     """
     end = math.inf if timeout is None else run.now() + timeout
+    decided = []
     for one in asked:
-        left = None if timeout is None else max(0.0, end - run.now())
-        found = yield from wait(run, one.id, timeout=left)
-        if found.next == "wait":
+        found = yield from wait(run, one.id, until="decided", timeout=_left(run, end))
+        if found.status == "pending":
             raise Paused(found)
         if found.next == "revise":
-            yield from send(run, calls.withdraw_approval(one.id, reason=ASK_AGAIN))
+            reason = ASK_AGAIN + found.reason
+            yield from send(run, calls.withdraw_approval(one.id, reason=reason))
+        decided.append(found.id)
+    return (yield from _usable(run, decided, end))
+
+
+def _usable(run: Work, decided: Sequence[str], end: float) -> Flow[list[Approval]]:
+    """The last answer closes the pause a moment later."""
+    usable = []
+    for one in decided:
+        found = yield from wait(run, one, timeout=_patient(run, end))
+        if found.next == "wait":
+            raise Paused(found)
+        usable.append(found)
+    return usable
+
+
+def _patient(run: Work, end: float) -> float | None:
+    left = _left(run, end)
+    return None if left is None else max(A_MOMENT, left)
+
+
+def _left(run: Work, end: float) -> float | None:
+    return None if end == math.inf else max(0.0, end - run.now())
 
 
 def act_on(
@@ -224,9 +249,8 @@ def act_on(
 
 def refused(approval: Approval) -> str:
     """What the model is told of a question that will not happen."""
-    if approval.reason == ASK_AGAIN and approval.decisions:
-        reason = approval.decisions[-1].reason
-        return f"Not done. Ask again, differently: {reason}"
+    if approval.reason.startswith(ASK_AGAIN):
+        return f"Not done. {approval.reason}"
     said = f": {approval.reason}" if approval.reason else "."
     return f"Not done, {approval.status} by the reviewers{said}"
 
