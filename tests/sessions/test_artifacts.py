@@ -1,5 +1,6 @@
 """Files of sessions: sealed, bounded, looked at, and gone when they should be."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from tenants.principal import Principal
 from tenants.services.data_keys import destroy_data_key
 from tests.chain import kinds_of
 from tests.checkpoints.tampering import tamper
+from tests.concurrency import together
 from tests.factories import unique
 from tests.refusals import refused
 
@@ -157,6 +159,28 @@ def test_a_session_has_room_for_so_many(
     take = {"who": who, "session_id": session.id, "digest": first.artifact.digest}
     remove_artifact(**take)
     assert put(who, session, b"%PDF-3").fresh
+
+
+def test_of_many_who_put_the_same_at_once_one_is_first(
+    who: Principal, session: Session
+) -> None:
+    done = together(*[partial(put, who, session)] * 6)
+    assert sorted(one.fresh for one in done) == [False] * 5 + [True]
+    assert (
+        len({one.artifact.id for one in done}) == len(files(session)) == rows(who) == 1
+    )
+
+
+def test_what_is_put_while_its_session_is_erased_is_gone(
+    who: Principal, session: Session
+) -> None:
+    erase = partial(
+        erase_session, tenant_id=who.tenant_id, by=BY, session_id=session.id
+    )
+    puts = [partial(put, who, session, b"%%PDF-%d" % n) for n in range(5)]
+    together(*puts, erase)
+    purge_tenant(who.tenant_id, steps=20)
+    assert (files(session), rows(who)) == ([], 0)
 
 
 # -- Whose it is ------------------------------------------------------------------------
