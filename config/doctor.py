@@ -22,9 +22,11 @@ from kombu.exceptions import OperationalError as BrokerError
 from audit.keys import signing_key
 from config import boot, env
 from config.celery import HEARTBEAT_SECONDS, app
+from sessions.artifacts import try_storage
 from tenants.master_keys import master_keys
 
 LEAST_FREE: Final = 1 << 30  # bytes
+MOST_FILE: Final = 12 << 20  # bytes; `config.bodies` lets little more in
 MOST_SKEW: Final = 5.0  # seconds; only the database's clock decides, but people compare
 
 
@@ -154,6 +156,16 @@ def _disk() -> _Answer:
     return state, f"{free / LEAST_FREE:.1f} GiB free in {settings.DATA_DIR}"
 
 
+def _files() -> _Answer:
+    backend = settings.STORAGES["artifacts"]
+    place = backend.get("OPTIONS", {}).get("location", backend["BACKEND"])
+    if not try_storage():
+        return State.FAILED, f"what is written to {place} does not come back"
+    if settings.ARTIFACT_LIMIT > MOST_FILE:
+        return State.WARNING, "KEYTURN_ARTIFACT_LIMIT: more than 12 MiB never arrive"
+    return State.OK, f"kept in {place}"
+
+
 def _mail() -> _Answer:
     if url := env.text("KEYTURN_SMTP_URL"):
         return State.OK, str(urlsplit(url).hostname)
@@ -177,5 +189,6 @@ _LOOKS: Final[dict[str, Callable[[], _Answer]]] = {
     "audit key": _audit_key,
     "data keys": _data_keys,
     "disk": _disk,
+    "files": _files,
     "mail": _mail,
 }

@@ -15,8 +15,9 @@ from django.core.files.storage import Storage, storages
 from django.db.models import QuerySet
 
 from kernel.clock import ClockTimestamp
+from kernel.ids import new_id
 from kernel.problems import NOT_FOUND, declare
-from kernel.sealing import Unreadable, seal, unseal
+from kernel.sealing import Unreadable, new_key, seal, unseal
 from sessions.models import Artifact, Session
 from sessions.vault import session_key
 from tenants.vault import DATA_ERASED
@@ -87,6 +88,17 @@ def remove_files(tenant_id: UUID, session_id: UUID, ids: set[UUID]) -> None:
         _storage().delete(f"{folder}/{one}")
     with suppress(OSError):  # something is in it
         _storage().delete(folder)
+
+
+def try_storage() -> bool:
+    """Whether what is written comes back. Raises as the storage does."""
+    name, content = f"probe/{new_id()}", new_key()
+    place = _storage().save(name, ContentFile(content))
+    try:
+        with _storage().open(place) as file:
+            return file.read() == content
+    finally:
+        _storage().delete(place)
 
 
 def _storage() -> Storage:

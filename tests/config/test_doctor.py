@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
@@ -33,9 +34,22 @@ def test_a_healthy_installation() -> None:
     assert {name for name, state in states.items() if state == "failed"} == set()
     assert {name for name, state in states.items() if state == "ok"} >= {
         *("python", "database", "clock", "roles", "migrations", "broker"),
-        *("audit key", "disk"),
+        *("audit key", "disk", "files"),
     }
     assert done.returncode == 0
+
+
+def test_files_that_cannot_be_kept(settings: LazySettings, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    options = {"location": str(tmp_path / "taken")}
+    artifacts = {**settings.STORAGES["artifacts"], "OPTIONS": options}
+    settings.STORAGES = {**settings.STORAGES, "artifacts": artifacts}
+    assert findings()["files"].state is State.FAILED
+
+
+def test_a_limit_of_files_that_no_file_reaches(settings: LazySettings) -> None:
+    settings.ARTIFACT_LIMIT = 13 << 20
+    assert findings()["files"].state is State.WARNING
 
 
 def test_the_table_is_for_people() -> None:
