@@ -4,12 +4,14 @@ from typing import Final
 
 from django import forms
 
+from approvals.services.queues import RIGHTS
 from tenants.models import Role
 from tenants.scopes import SCOPES
 
 RELEASE: Final = "release"
 ABANDON: Final = "abandon"
 LONGEST: Final = 4_000  # characters
+UUID_TEXT: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 OVERLAPS: Final = (0, 1, 24, 168)
 """After how many hours a key that is rotated ends."""
 
@@ -115,3 +117,35 @@ class OneGroupForm(forms.Form):
     """One group, chosen from a list of ours."""
 
     group = forms.UUIDField()
+
+
+class QueueForm(forms.Form):
+    """A new queue; the default one takes what no policy routes."""
+
+    slug = forms.CharField(max_length=63)
+    name = forms.CharField(max_length=100)
+    default = forms.BooleanField(required=False)
+
+
+class HolderForm(forms.Form):
+    """A group or a member, chosen from lists of ours."""
+
+    holder = forms.RegexField(
+        rf"^(group|member):{UUID_TEXT}$",
+        error_messages={"required": "Choose who is given it."},
+    )
+
+
+class RightForm(HolderForm):
+    """One right that somebody holds."""
+
+    right = forms.ChoiceField(choices=[(right, right) for right in RIGHTS])
+
+
+class GiftForm(HolderForm):
+    """Rights that somebody is given."""
+
+    rights = forms.MultipleChoiceField(
+        choices=[(right, right) for right in RIGHTS],
+        error_messages={"required": "Tick what they are given."},
+    )

@@ -31,6 +31,7 @@ ADMINISTERED: Final = (
     ("agents", "Agents", "agent", "n"),
     ("tools", "Tools", "tools", "t"),
     ("people", "People", "people", "m"),
+    ("queues", "Queues", "queue", "u"),
     ("webhooks", "Webhooks", "external", "w"),
     ("system", "System", "sliders", "s"),
 )

@@ -7,10 +7,12 @@ from guardian.shortcuts import assign_perm, remove_perm
 
 from approvals.models import Queue
 from audit.append import Actor
-from kernel.problems import NOT_FOUND, declare
+from kernel.problems import NOT_FOUND, Problem, declare
+from kernel.update import update_exactly_one
 from tenants.checks import Acting, permitted
 from tenants.models import Group, Member
-from tenants.services.change import change, own
+from tenants.services.change import NAME_TAKEN, change, own
+from tenants.services.names import checked_name, checked_slug
 from tenants.services.tenancy import REVIEWERS
 from tenants.verbs import Verb
 
@@ -23,11 +25,33 @@ RIGHT_UNKNOWN: Final = declare(
 def create_queue(
     *, tenant_id: UUID, by: Acting, slug: str, name: str, default: bool = False
 ) -> Queue:
-    """Open a queue; a default one takes the place of the former default."""
+    """Open a queue; a default one takes the place of the former default.
+
+    Raises `name_invalid` (422), and `name_taken` (409) within the tenant.
+    """
 
     def work(verb: Verb) -> Queue:
         actor = permitted(tenant_id, by)
+        if Queue.objects.filter(slug=slug).exists():
+            raise NAME_TAKEN("Another queue has this address.", "/slug")
         return _create(verb, actor, slug=slug, name=name, default=default)
+
+    return change(tenant_id, work)
+
+
+def make_default(*, tenant_id: UUID, by: Acting, queue_id: UUID) -> Queue:
+    """Send there what no policy routes. Raises `not_found` (404)."""
+
+    def work(verb: Verb) -> Queue:
+        actor = permitted(tenant_id, by)
+        queue = own(Queue, tenant_id, queue_id)
+        if not queue.default:
+            Queue.objects.filter(default=True).update(default=False)
+            update_exactly_one(Queue.objects.filter(id=queue_id), default=True)
+            subject = ("queue", queue_id)
+            verb.record("queue.made_default", actor=actor, subject=subject)
+        queue.default = True
+        return queue
 
     return change(tenant_id, work)
 
@@ -36,12 +60,22 @@ def _create(verb: Verb, actor: Actor, *, slug: str, name: str, default: bool) ->
     if default:
         Queue.objects.filter(default=True).update(default=False)
     queue = Queue.objects.create(
-        tenant_id=verb.tenant_id, slug=slug, name=name, default=default
+        tenant_id=verb.tenant_id,
+        slug=_checked_slug(slug),
+        name=checked_name(name),
+        default=default,
     )
     verb.record(
         "queue.created", actor=actor, subject=("queue", queue.id), data={"slug": slug}
     )
     return queue
+
+
+def _checked_slug(slug: str) -> str:
+    try:
+        return checked_slug(slug)
+    except Problem as problem:
+        raise Problem(problem.code, detail=problem.detail, pointer="/slug") from problem
 
 
 def has_default_queue() -> bool:

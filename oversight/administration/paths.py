@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from oversight.administration import agents, groups, people, stopping, tools
+from oversight.administration import agents, groups, people, queues, stopping, tools
 
 PATHS = [
     path("t/<slug:slug>/agents", agents.agents, name="agents"),
@@ -12,6 +12,8 @@ PATHS = [
     path("t/<slug:slug>/people/<uuid:id>", people.person, name="person"),
     path("t/<slug:slug>/groups", groups.groups, name="groups"),
     path("t/<slug:slug>/groups/<uuid:id>", groups.group, name="group"),
+    path("t/<slug:slug>/queues", queues.queues, name="queues"),
+    path("t/<slug:slug>/queues/<uuid:id>", queues.queue, name="queue_rights"),
     path("t/<slug:slug>/tools", tools.tools, name="tools"),
     path("t/<slug:slug>/tools/<uuid:id>", tools.tool, name="tool"),
     path("t/<slug:slug>/tools/<uuid:id>/stop", stopping.tool, name="tool_stop"),

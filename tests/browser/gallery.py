@@ -158,6 +158,8 @@ def _administered(stage: Stage, home: str) -> dict[str, str]:
         "person": f"{home}/people/{stage.bob.id}",
         "groups": f"{home}/groups",
         "group": f"{home}/groups/{stage.house.reviewers.id}",
+        "queues": f"{home}/queues",
+        "queue-rights": f"{home}/queues/{stage.queue.id}",
         "tools": f"{home}/tools",
         "tool": f"{home}/tools/{stage.tool.id}",
     }

@@ -78,6 +78,8 @@ PAGES = {
     "person": Address(of="member", methods=("GET", "POST"), form={"act": "deactivate"}),
     "groups": Address(methods=("GET", "HEAD", "POST")),
     "group": Address(of="group", methods=("GET", "POST"), form={"act": "add"}),
+    "queues": Address(methods=("GET", "HEAD", "POST")),
+    "queue_rights": Address(of="queue", methods=("GET", "POST"), form={"act": "give"}),
     "tools": Address(),
     "tool": Address(of="tool"),
     "tool_stop": Address(of="tool", methods=("GET", "POST"), form={"act": "stop"}),
