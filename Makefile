@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 CHECKS := $(addprefix check-,format lint types layers templates migrations settings api)
 .PHONY: help demo test test-long drill-long fuzz-state mutants check $(CHECKS) fix bench \
-	screenshots environment
+	screenshots pictures environment
 MAKEFLAGS += --no-print-directory
 
 UV := .ci/uv
@@ -28,6 +28,7 @@ help:
 	@echo 'make fix          format, and mend what can be mended by itself'
 	@echo 'make bench        measure'
 	@echo 'make screenshots  pictures of every page, in var/screenshots'
+	@echo 'make pictures     the same, and those of the documentation anew'
 
 # It leaves what the developer's environment has on top.
 demo:
@@ -62,6 +63,9 @@ mutants: environment
 screenshots: environment
 	@browser=$$(.ci/browser) || exit 1; \
 	CHROMIUM="$$browser" $(RUN) pytest -m screenshots $(ARGS)
+
+pictures: screenshots
+	@$(RUN) python -m tests.browser.pictures
 
 bench: environment
 	@$(RUN) python -m benchmarks $(ARGS)
