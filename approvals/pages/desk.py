@@ -15,6 +15,7 @@ from approvals.pages.viewer import Viewer
 from approvals.presentation.case import CaseView
 from approvals.presentation.queue import QueueView
 from approvals.presentation.shell import Shell
+from approvals.services.seeing import note_sight
 from kernel.clock import database_now
 from tenants.models import User
 
@@ -41,7 +42,7 @@ def read_desk(
     `before` is the id of the request that was answered on the way here.
     """
     index = read_index(viewer, selection)
-    record = read_case(viewer, id) if id else None
+    record = _seen(read_case(viewer, id)) if id else None
     case = show_case(record, selection, index, attempt) if record else None
     if case and before and not attempt:
         case = replace(case, earlier=earlier(viewer, selection, before))
@@ -71,7 +72,18 @@ def read_open_case(
     attempt: Attempt | None = None,
 ) -> CaseView:
     """Raises `not_found`. `attempt` is an answer that was not recorded."""
-    return show_case(read_case(viewer, id), selection, index, attempt)
+    return show_case(_seen(read_case(viewer, id)), selection, index, attempt)
+
+
+def _seen(record: CaseRecord) -> CaseRecord:
+    """The same, once it is on record who is shown it."""
+    note_sight(
+        tenant_id=record.request.tenant_id,
+        member_id=record.viewer.id,
+        request_id=record.request.id,
+        revision_id=record.revision.id,
+    )
+    return record
 
 
 def show_case(

@@ -78,6 +78,7 @@ class LoadRow:
     decisions: int
     share: float
     approved: int  # percent
+    reading: str
     hasty: int
     hint: str
 

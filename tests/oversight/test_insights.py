@@ -105,8 +105,19 @@ def test_waiting_refusals_tools_and_people_are_counted(stage: Stage) -> None:
         decided = Decision.objects.filter(member__isnull=False).count()
     (load,) = view.loads
     assert (load.name, load.decisions) == (str(stage.bob.user), decided)
-    assert load.hasty == decided - 1  # a test decides faster than anyone reads
-    assert "within 3 s" in load.hint
+    assert (load.reading, load.hasty, load.hint) == ("", 0, "")  # all by the API
+
+
+def test_who_decides_faster_than_anyone_reads_is_told_of() -> None:
+    stage = fresh_stage()
+    bob = reader(stage)
+    for _ in range(3):
+        assert bob.decide(stage.ask().id, "approve").status_code in {302, 303}
+    (load,) = shown(stage).loads
+    assert (load.decisions, load.hasty) == (3, 3)
+    assert "within 3 s of the first view" in load.hint
+    assert load.reading
+    assert "first view after" in shown(stage).figures[1].note
 
 
 def test_an_unknown_range_or_queue_is_the_usual_one(stage: Stage) -> None:

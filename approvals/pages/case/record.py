@@ -17,6 +17,7 @@ from approvals.models import (
     Request,
     ResumeJob,
     Revision,
+    Sight,
     VerificationReport,
 )
 from approvals.pages.case.reading import Reading, reading_of
@@ -34,6 +35,7 @@ from sessions.models import Fact
 from tenants.models import Member
 
 MOST_REPORTS: Final = 20
+MOST_SIGHTS: Final = 40
 MOST_COMMENTS: Final = 60  # the newest; the audit log has them all
 
 
@@ -62,6 +64,7 @@ class CaseRecord:
     attempts: Sequence[Attempt]
     facts: Sequence[Fact]
     comments: Sequence[Comment]
+    sights: Sequence[Sight]
     standing: Standing | None
     secrets: Sequence[Use]
     asking_side: Mapping[UUID, str]
@@ -150,6 +153,7 @@ def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
         effect=effect,
         attempts=_attempts(effect),
         comments=_comments(request),
+        sights=_sights(request),
         facts=list(Fact.objects.filter(run_id=request.run_id).order_by("name")),
         standing=_standing(request, revision, envelope),
         secrets=_secrets(request, envelope),
@@ -158,6 +162,13 @@ def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
         reading=reading_of(viewer, request.run.workflow, now),
         now=now,
     )
+
+
+def _sights(request: Request) -> list[Sight]:
+    """Who looked first, and so on."""
+    rows = Sight.objects.filter(request_id=request.id).select_related("revision")
+    first = rows.defer("revision__envelope").order_by("created_at")
+    return list(first.fetch_mode(FETCH_RAISE)[:MOST_SIGHTS])
 
 
 def _visible_request(viewer: Viewer, request_id: UUID) -> Request:

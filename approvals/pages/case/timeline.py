@@ -5,7 +5,14 @@ from datetime import datetime
 from itertools import chain
 from typing import Final
 
-from approvals.models import Comment, Decision, Grant, Revision, VerificationReport
+from approvals.models import (
+    Comment,
+    Decision,
+    Grant,
+    Revision,
+    Sight,
+    VerificationReport,
+)
 from approvals.pages.case.exact import author_of
 from approvals.pages.case.record import CaseRecord
 from approvals.presentation.arguments import exact_text
@@ -28,6 +35,7 @@ def timeline(
         (_revision(record, one) for one in record.revisions),
         (_decision(one) for one in record.decisions),
         (_comment(record, one) for one in record.comments),
+        (_sight(record, one) for one in record.sights),
         map(_report, record.reports),
         _grant(record.grant),
         _attempts(record),
@@ -37,6 +45,14 @@ def timeline(
     )
     newest = sorted(entries, key=lambda entry: entry.at, reverse=True)
     return tuple(newest[:MOST])
+
+
+def _sight(record: CaseRecord, one: Sight) -> TimelineEntry:
+    return TimelineEntry(
+        at=one.created_at,
+        icon="eye",
+        text=f"{record.name(one.member_id)} opened revision {one.revision.number}",
+    )
 
 
 def decision_rows(decisions: Sequence[Decision]) -> tuple[DecisionRow, ...]:

@@ -15,8 +15,7 @@ from django.db import connection
 from kernel.clock import database_now
 
 OUTCOMES: Final = ("approved", "rejected", "answered", "expired", "taken back")
-# Faster than this after one's own last decision, nobody has read anything.
-HASTE: Final = 3
+HASTE: Final = 3  # seconds from the first view: nobody reads so fast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +69,7 @@ class Figures(NamedTuple):
     """The range in numbers; None where nothing was measured."""
 
     closed: int
+    viewed: float | None
     median: float | None
     slow: float | None
     to_effect: float | None
@@ -83,6 +83,7 @@ class Load(NamedTuple):
     member: UUID
     decisions: int
     approvals: int
+    reading: float | None  # the median, of what they were shown
     hasty: int
 
 
@@ -152,11 +153,18 @@ def figures(asked: Range) -> Figures:
         f" {_REQUESTS} {_ASKED}",
         asked,
     )
-    ((to_effect,),) = _rows(_TO_EFFECT, asked)
+    ((viewed,),), ((to_effect,),) = _rows(_VIEWED, asked), _rows(_TO_EFFECT, asked)
     refused = sum(count for _, count in refusals(asked))
-    return Figures(closed, median, slow, to_effect, refused, expired)
+    return Figures(closed, viewed, median, slow, to_effect, refused, expired)
 
 
+_VIEWED: Final = f"""
+    SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM first - asked))
+    FROM (SELECT r.created_at AS asked, min(s.created_at) AS first
+          {_REQUESTS} JOIN approvals_sight s
+            ON s.tenant_id = r.tenant_id AND s.request_id = r.id
+          {_ASKED} GROUP BY r.id, r.created_at) AS shown
+"""  # noqa: S608
 _TO_EFFECT: Final = f"""
     SELECT percentile_cont(0.95) WITHIN GROUP
       (ORDER BY extract(epoch FROM f.ended_at - r.decided_at))
@@ -194,19 +202,21 @@ def tools(asked: Range) -> list[Count]:
 
 
 def loads(asked: Range) -> list[Load]:
-    """Who decided how much, most first. Haste is measured from one's own last one."""
+    """Who decided how much, most first. Who decided by the API was shown nothing."""
     return [Load(*row) for row in _rows(_LOADS, asked)]
 
 
 _LOADS: Final = f"""
-    SELECT member_id, count(*), count(*) FILTER (WHERE verdict IN ('approve', 'edit')),
-      count(*) FILTER (WHERE created_at - before < interval '{HASTE} seconds')
-    FROM (SELECT d.member_id, d.verdict, d.created_at,
-            lag(d.created_at) OVER (PARTITION BY d.member_id ORDER BY d.created_at)
-              AS before
-          FROM approvals_decision d JOIN approvals_request r
-            ON r.tenant_id = d.tenant_id AND r.id = d.request_id
-          {_ASKED} AND d.member_id IS NOT NULL) AS given
+    SELECT d.member_id, count(*),
+      count(*) FILTER (WHERE d.verdict IN ('approve', 'edit')),
+      percentile_cont(0.5) WITHIN GROUP
+        (ORDER BY extract(epoch FROM d.created_at - s.created_at)),
+      count(*) FILTER (WHERE d.created_at - s.created_at < interval '{HASTE} seconds')
+    FROM approvals_decision d
+    JOIN approvals_request r ON r.tenant_id = d.tenant_id AND r.id = d.request_id
+    LEFT JOIN approvals_sight s ON s.tenant_id = d.tenant_id
+      AND s.revision_id = d.revision_id AND s.member_id = d.member_id
+    {_ASKED} AND d.member_id IS NOT NULL
     GROUP BY 1 ORDER BY 2 DESC, 1
 """  # noqa: S608
 

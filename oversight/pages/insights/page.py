@@ -12,6 +12,7 @@ from approvals.pages.addresses import address
 from approvals.presentation.shell import Empty
 from approvals.presentation.words import span
 from oversight.pages.insights.measure import (
+    HASTE,
     OUTCOMES,
     Count,
     Load,
@@ -103,7 +104,11 @@ def _figures(asked: Range) -> tuple[Figure, ...]:
             value=f"{now.closed:,}",
             note=_compared(now.closed, before.closed),
         ),
-        Figure(name="Time to decision, p50", value=_words(now.median)),
+        Figure(
+            name="Time to decision, p50",
+            value=_words(now.median),
+            note=f"first view after {_words(now.viewed)}" if now.viewed else "",
+        ),
         Figure(name="Time to decision, p95", value=_words(now.slow)),
         Figure(
             name="Decision to effect, p95",
@@ -174,6 +179,7 @@ def _load(row: Load, names: Mapping[UUID, str], most: int) -> LoadRow:
         decisions=row.decisions,
         share=round(100 * row.decisions / most, 1),
         approved=round(100 * row.approvals / row.decisions),
+        reading="" if row.reading is None else _words(row.reading),
         hasty=row.hasty,
         hint=_hint(row),
     )
@@ -182,7 +188,7 @@ def _load(row: Load, names: Mapping[UUID, str], most: int) -> LoadRow:
 def _hint(row: Load) -> str:
     """What may tell of fatigue. It changes nobody's rights."""
     if row.hasty >= 3 and row.hasty * 10 >= row.decisions:
-        return f"{row.hasty} decisions within 3 s of the one before"
+        return f"{row.hasty} decisions within {HASTE} s of the first view"
     if row.decisions >= BUSY and row.approvals == row.decisions:
         return "approved everything"
     return ""

@@ -1,0 +1,29 @@
+"""That somebody looked at a case: noted with the page itself, in one statement."""
+
+from typing import Final
+from uuid import UUID
+
+from django.db import connection
+
+from kernel.ids import new_id
+
+# Nothing is written when the same person looked within the last minute.
+_NOTE: Final = """
+    INSERT INTO approvals_sight AS s (id, tenant_id, request_id, revision_id, member_id)
+    VALUES (%s, %s, %s, %s, %s)
+    ON CONFLICT (tenant_id, revision_id, member_id) DO UPDATE
+      SET last_at = clock_timestamp()
+      WHERE s.last_at < clock_timestamp() - interval '1 minute'
+"""
+
+
+def note_sight(
+    *, tenant_id: UUID, member_id: UUID, request_id: UUID, revision_id: UUID
+) -> None:
+    """Note who was shown a revision, inside the scope in which it was read.
+
+    No verb and no entry of the audit log: looking changes nothing, and a log of each
+    look would drown what happened.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_NOTE, [new_id(), tenant_id, request_id, revision_id, member_id])
