@@ -99,7 +99,7 @@ def source() -> str:
         "SELECT prosrc FROM pg_proc WHERE proname = 'keyturn_erase_session'"
         " OR proname LIKE 'keyturn\\_purge\\_%'"
     )
-    assert len(found) == 6
+    assert len(found) == 7
     return "\n".join(text for (text,) in found)
 
 
