@@ -18,6 +18,7 @@ from keyturn.acting import Action, perform, redeem_when_ready
 from keyturn.documents import Approval
 from keyturn.errors import InDoubt, KeyturnError, ending
 from keyturn.flows import Flow
+from keyturn.turns import async_turn_of, turn_of
 from keyturn.work import AsyncRun, Run, Work
 
 P = ParamSpec("P")
@@ -68,15 +69,17 @@ def _gated(
 
         @wraps(function)
         async def act_later(*args: P.args, **kwargs: P.kwargs) -> Any:
-            run = _around(AsyncRun)
-            return await run.drive(flow(run, *args, **kwargs))
+            run = around(AsyncRun)
+            async with async_turn_of(run):
+                return await run.drive(flow(run, *args, **kwargs))
 
         return cast(Callable[P, R], act_later)
 
     @wraps(function)
     def act(*args: P.args, **kwargs: P.kwargs) -> Any:
-        run = _around(Run)
-        return run.drive(flow(run, *args, **kwargs))
+        run = around(Run)
+        with turn_of(run):
+            return run.drive(flow(run, *args, **kwargs))
 
     return cast(Callable[P, R], act)
 
@@ -84,7 +87,8 @@ def _gated(
 W = TypeVar("W", Run, AsyncRun)
 
 
-def _around(kind: type[W]) -> W:
+def around(kind: type[W]) -> W:
+    """The run around the call. Raises TypeError if there is none of that kind."""
     run = work.current_run()
     if not isinstance(run, kind):
         raise TypeError(f"this is called within the block of a {kind.__name__}")
