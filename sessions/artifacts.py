@@ -96,7 +96,7 @@ def try_storage() -> bool:
     place = _storage().save(name, ContentFile(content))
     try:
         with _storage().open(place) as file:
-            return file.read() == content
+            return content == file.read()
     finally:
         _storage().delete(place)
 
