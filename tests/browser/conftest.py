@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 if TYPE_CHECKING:
+    from tests.browser.gallery import Gallery
     from tests.browser.visitor import Visitor
     from tests.factories import Somebody
     from tests.installation import Installation
@@ -50,6 +51,17 @@ def chromium() -> Iterator[Browser]:
         yield browser
         browser.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture(scope="package")
+def gallery(installation: "Installation") -> Iterator["Gallery"]:
+    """One tenant with something on every page; looked at, and changed by nobody."""
+    from tests.approvals.tool_server import ToolServer
+    from tests.browser.gallery import open_gallery
+
+    server = ToolServer()
+    yield open_gallery(server.definition())
+    server.close()
 
 
 type Visit = Callable[..., "Visitor"]

@@ -1,25 +1,15 @@
 """Pictures of every page, to be looked at: `make screenshots`."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
 
-from tests.approvals.tool_server import ToolServer
 from tests.browser.conftest import Visit
-from tests.browser.gallery import Gallery, open_gallery
-from tests.installation import Installation
+from tests.browser.gallery import Gallery
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDTHS = {"wide": (1440, 900), "tablet": (768, 1024), "phone": (375, 812)}
-
-
-@pytest.fixture(scope="module")
-def gallery(installation: Installation) -> Iterator[Gallery]:
-    server = ToolServer()
-    yield open_gallery(server.definition())
-    server.close()
 
 
 @pytest.mark.screenshots
