@@ -96,7 +96,7 @@ def try_storage() -> bool:
     place = _storage().save(name, ContentFile(content))
     try:
         with _storage().open(place) as file:
-            return content == file.read()
+            return bytes(file.read()) == content
     finally:
         _storage().delete(place)
 
