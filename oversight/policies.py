@@ -44,6 +44,7 @@ from tenants.services import ask_for_second_admin
 
 PLACE: Final = "policies"
 LONGEST_NOTE: Final = 2_000
+NOTHING_SEEN: Final = ":"  # no draft, and nothing in force
 
 
 @member_page(roles=OVERSEERS)
@@ -102,17 +103,21 @@ def act(request: DeskRequest, name: str) -> HttpResponse:
     return HttpResponseRedirect(to)
 
 
-def _retire(*, seen: str, **given: Any) -> None:
-    """To take it out of force is drafted like any other change: nothing else waits."""
-    del seen
-    save_policy_draft(**given, definition=None, seen="")
+def _retire(**given: Any) -> None:
+    """To take it out of force is drafted like any other change."""
+    save_policy_draft(**given, definition=None)
+
+
+def _cosign(*, seen: str, **given: Any) -> None:
+    """About what is in force alone."""
+    cosign_policy(**given, seen=seen.partition(":")[2])
 
 
 ACTS: Final[Mapping[str, Callable[..., object]]] = {
     "publish": publish_policy_draft,
     "withdraw": withdraw_policy_draft,
     "retire": _retire,
-    "cosign": cosign_policy,
+    "cosign": _cosign,
 }
 
 
@@ -126,7 +131,7 @@ def _keep(request: DeskRequest, name: str, typed: Typed) -> HttpResponse:
             name=given,
             definition=read.definition,
             note=typed.note[:LONGEST_NOTE],
-            seen=typed.seen,
+            seen=typed.seen or NOTHING_SEEN,
         )
     except Problem as problem:
         return _form(request, name, typed=typed, errors=_errors(problem))

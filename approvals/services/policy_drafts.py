@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from django.db.models import F
+
 from approvals.models import PolicyDraft, PolicyRevision
 from approvals.services.policies import (
     DRAFT_CHANGED,
@@ -40,6 +42,19 @@ def draft_digest(definition: Definition) -> bytes:
     return definition_digest(dict(definition or {}))
 
 
+def standing(name: str) -> str:
+    """What tells apart what a person may have read: the draft, and what is in force.
+
+    A draft is compared with what is in force before it is published, so that another
+    revision meanwhile is another comparison. Inside the scope.
+    """
+    draft = _open_draft(name)
+    rows = PolicyRevision.objects.filter(policy__name=name, number=F("policy__current"))
+    current = rows.values_list("digest", flat=True).first()
+    drafted = draft_digest(draft.definition).hex() if draft else ""
+    return f"{drafted}:{bytes(current).hex() if current else ''}"
+
+
 def save_policy_draft(
     *,
     tenant_id: UUID,
@@ -51,8 +66,7 @@ def save_policy_draft(
 ) -> PolicyDraft:
     """Keep the policy's one open draft, which is validated as if it were published.
 
-    `seen` is the digest (hex) of the draft that a person began with, empty for none.
-    Raises `policy.invalid`, `policy.selector_invalid` or `secret_in_arguments` (422)
+    `seen` is the `standing` that a person began with. Raises `policy.invalid`, `policy.selector_invalid` or `secret_in_arguments` (422)
     with the place, `policy.draft_changed` (409), and what `permitted` raises.
     """
     if definition is not None:
@@ -61,7 +75,8 @@ def save_policy_draft(
     def work(verb: Verb) -> PolicyDraft:
         actor = permitted(tenant_id, by)
         _check(name, definition)
-        known = _open(name, seen)
+        _require_seen(name, seen)
+        known = _open_draft(name)
         fields = {
             "definition": None if definition is None else dict(definition),
             "digest": draft_digest(definition),
@@ -118,22 +133,22 @@ def _check(name: str, definition: Definition) -> None:
     check_satisfiable(definition)
 
 
-def _open(name: str, seen: str | None) -> PolicyDraft | None:
-    rows = PolicyDraft.objects.select_for_update(no_key=True)
-    draft = rows.filter(name=name, state=State.DRAFT).first()
-    stands = draft_digest(draft.definition).hex() if draft else ""
-    if seen is not None and seen != stands:
-        raise DRAFT_CHANGED("Read what the draft says now, and then decide.")
-    return draft
+def _open_draft(name: str) -> PolicyDraft | None:
+    """The gate is closed in every verb that writes one: nobody else does meanwhile."""
+    return PolicyDraft.objects.filter(name=name, state=State.DRAFT).first()
 
 
 def _known(name: str, seen: str | None) -> PolicyDraft:
-    draft = _open(name, None)
+    draft = _open_draft(name)
     if draft is None:
         raise NOT_FOUND("There is no draft of this policy.")
-    if seen is not None and seen != draft_digest(draft.definition).hex():
-        raise DRAFT_CHANGED("Read what the draft says now, and then decide.")
+    _require_seen(name, seen)
     return draft
+
+
+def _require_seen(name: str, seen: str | None) -> None:
+    if seen is not None and seen != standing(name):
+        raise DRAFT_CHANGED("Read what it says now, and then decide.")
 
 
 def _write(

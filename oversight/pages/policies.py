@@ -14,7 +14,7 @@ from approvals.policy.obligation import Verdict
 from approvals.presentation.shell import Empty, Notice
 from approvals.queries import queue_for
 from approvals.services.policies import asks_for_second_admin
-from approvals.services.policy_drafts import draft_digest
+from approvals.services.policy_drafts import standing
 from kernel.clock import database_now
 from kernel.problems import NOT_FOUND
 from oversight.pages.policy_names import policy_names
@@ -102,8 +102,8 @@ def policy_view(
         raise NOT_FOUND()
     revisions = _revisions(policy) if policy else {}
     current = policy.current if policy else None
-    standing = revisions.get(current or 0) or next(iter(revisions.values()), None)
-    shown = _chosen(revisions, revision) or standing
+    usual = revisions.get(current or 0) or next(iter(revisions.values()), None)
+    shown = _chosen(revisions, revision) or usual
     other, names = _chosen(revisions, against), policy_names()
     definition = shown.definition if shown else None
     in_force = revisions.get(current or 0)
@@ -123,7 +123,7 @@ def policy_view(
         rest=_rest(definition, names) if definition else (),
         history=_history(viewer, name, revisions, shown, current),
         second_admin=asks_for_second_admin(viewer.membership.tenant_id),
-        digest=bytes(in_force.digest).hex() if in_force else "",
+        seen=standing(name),
         acts=_acts(viewer, in_force, draft),
         edit_href=policy_place("policy_edit", slug, name) if _writes(viewer) else "",
         draft=_draft(viewer, draft, in_force, names) if draft else None,
@@ -330,15 +330,14 @@ def _draft(
     )
     acts = (("publish", "Publish"), ("withdraw", "Withdraw")) if _writes(viewer) else ()
     slug, name = viewer.slug, draft.name
-    standing = in_force.definition if in_force else None
+    before = in_force.definition if in_force else None
     return PolicyDraftBox(
         author=str(draft.author.user) if draft.author else "the console",
         note=draft.note,
         retires=draft.definition is None,
         edit_href=policy_place("policy_edit", slug, name) if _writes(viewer) else "",
         try_href=policy_place("policy", slug, name, "?try=500#trial"),
-        digest=draft_digest(draft.definition).hex(),
-        comparison=comparison("", standing, draft.definition, names),
+        comparison=comparison("", before, draft.definition, names),
         acts=acts[1:] if alone else acts,
         why_not="Another admin has to publish what you wrote." if alone else "",
     )

@@ -5,7 +5,7 @@ from typing import Final
 
 from approvals.pages.viewer import Viewer
 from approvals.policy.selector import VARIABLES
-from approvals.services.policy_drafts import draft_digest
+from approvals.services.policy_drafts import standing
 from approvals.trial import LIMITS
 from oversight.pages.policies import (
     known_name,
@@ -105,13 +105,13 @@ def policy_form(
 
 
 def _begin(name: str) -> Typed:
-    draft = open_draft(name) if name else None
-    seen = draft_digest(draft.definition).hex() if draft else ""
+    if not name:
+        return Typed()
+    draft, definition = open_draft(name), standing_definition(name)
     note = draft.note if draft else ""
-    definition = standing_definition(name) if name else None
     if definition is None:
-        return Typed(name=name, seen=seen, note=note)
-    return Typed.of(definition, name=name, seen=seen, note=note)
+        return Typed(name=name, seen=standing(name), note=note)
+    return Typed.of(definition, name=name, seen=standing(name), note=note)
 
 
 def _choices(known: Iterable[tuple[str, str]], chosen: str) -> tuple[Choice, ...]:

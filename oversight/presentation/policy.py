@@ -161,14 +161,13 @@ class TrialView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyDraftBox:
-    """What is being written. Each answer carries `digest`: that of what is compared."""
+    """What is being written, compared with what is in force."""
 
     author: str
     note: str
     retires: bool
     edit_href: str
     try_href: str
-    digest: str
     comparison: Comparison
     acts: tuple[tuple[str, str], ...] = ()
     why_not: str = ""
@@ -176,7 +175,10 @@ class PolicyDraftBox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyView:
-    """In the context as `policy`. `acts` are what may be done to what is in force."""
+    """In the context as `policy`. `acts` are what may be done to what is in force.
+
+    `seen` says what stands, of the draft too: each answer carries it.
+    """
 
     name: str
     revision: int | None
@@ -192,7 +194,7 @@ class PolicyView:
     rest: tuple[tuple[str, str], ...]
     history: tuple[RevisionRow, ...]
     second_admin: bool
-    digest: str = ""
+    seen: str = ""
     acts: tuple[tuple[str, str], ...] = ()
     edit_href: str = ""
     draft: PolicyDraftBox | None = None

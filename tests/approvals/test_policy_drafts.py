@@ -1,5 +1,6 @@
 """A policy's next revision: drafted, validated at save, published by whom it takes."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,9 +9,9 @@ from approvals.models import Decision, Policy, PolicyDraft, PolicyRevision
 from approvals.queries import statements
 from approvals.services.policies import publish_policy, retire_policy
 from approvals.services.policy_drafts import (
-    draft_digest,
     publish_policy_draft,
     save_policy_draft,
+    standing,
     withdraw_policy_draft,
 )
 from audit.evidence import signed_data
@@ -22,6 +23,7 @@ from tenants.services import ask_for_second_admin, deactivate_member
 from tests.approvals.stage import Stage, fresh_stage
 from tests.approvals.test_resume import work_all
 from tests.chain import kinds_of
+from tests.concurrency import together
 from tests.factories import Somebody, fresh_member
 from tests.refusals import refused
 
@@ -120,20 +122,59 @@ def test_a_draft_that_was_changed_past_the_verbs_is_not_published(
         publish_policy_draft(**acting(stage))
 
 
+def seen(stage: Stage, name: str = "pay") -> str:
+    """What somebody who opened the page would have read."""
+    with tenant_transaction(stage.tenant_id):
+        return standing(name)
+
+
 @pytest.mark.parametrize("verb", [publish_policy_draft, withdraw_policy_draft])
 def test_nobody_answers_a_draft_that_they_did_not_see(stage: Stage, verb: Any) -> None:
     save_policy_draft(**acting(stage), definition=TWO)
+    read = seen(stage)
     save_policy_draft(**acting(stage), definition={**TWO, "reason": "always"})
     with refused("policy.draft_changed", status=409):
-        verb(**acting(stage), seen=draft_digest(TWO).hex())
+        verb(**acting(stage), seen=read)
+    verb(**acting(stage), seen=seen(stage))
 
 
 def test_nobody_writes_over_a_draft_that_they_did_not_see(stage: Stage) -> None:
-    save_policy_draft(**acting(stage), definition=TWO, seen="")
+    nothing = seen(stage)
+    save_policy_draft(**acting(stage), definition=TWO, seen=nothing)
     with refused("policy.draft_changed", status=409):
-        save_policy_draft(**acting(stage), definition=TWO, seen="")
-    seen = draft_digest(TWO).hex()
-    save_policy_draft(**acting(stage), definition={"verdict": "deny"}, seen=seen)
+        save_policy_draft(**acting(stage), definition=TWO, seen=nothing)
+    deny = {"verdict": "deny"}
+    save_policy_draft(**acting(stage), definition=deny, seen=seen(stage))
+
+
+def test_a_draft_is_not_published_over_a_revision_that_nobody_compared_it_with(
+    stage: Stage,
+) -> None:
+    publish_policy(**acting(stage), definition=TWO)
+    save_policy_draft(**acting(stage), definition=None)
+    read = seen(stage)
+    publish_policy(**acting(stage), definition={"verdict": "deny"})
+    with refused("policy.draft_changed", status=409):
+        publish_policy_draft(**acting(stage), seen=read)
+    assert in_force(stage) == {"pay": 2}
+
+
+def test_a_draft_is_published_once_however_many_press_the_button(stage: Stage) -> None:
+    dora = fresh_member(stage.house.alice, "Dora", role=Role.ADMIN)
+    save_policy_draft(**acting(stage), definition=TWO)
+    read = seen(stage)
+    admins = [stage.house.alice.id, dora.id] * 4
+    ended = together(
+        *[
+            partial(publish_policy_draft, **acting(stage, by=by), seen=read)
+            for by in admins
+        ]
+    )
+    published = [one for one in ended if isinstance(one, PolicyRevision)]
+    others = {getattr(one, "code", one) for one in ended if one not in published}
+    assert len(published) == 1
+    assert others == {"not_found"}
+    assert in_force(stage) == {"pay": 1}
 
 
 def test_a_policy_is_taken_out_of_force_by_a_draft_too(stage: Stage) -> None:

@@ -40,19 +40,20 @@ def alice(stage: Stage) -> Reader:
     return reader(stage, stage.house.alice)
 
 
-def draft_seen(who: Reader, name: str = "payments") -> str:
+def read(who: Reader, name: str = "payments") -> str:
+    """What the forms of the policy's page, or of its editor, carry."""
     context = who.get(f"policies/{name}").context
-    draft = context["policy"].draft if context and "policy" in context else None
-    return draft.digest if draft else ""
+    shown: str = context["policy"].seen if context and "policy" in context else ""
+    return shown
 
 
 def keep(who: Reader, name: str = "payments", **said: str) -> Any:
-    typed = {**PAYMENTS, "seen": draft_seen(who, name), **said}
+    typed = {**PAYMENTS, "seen": read(who, name), **said}
     return who.post(f"policies/{name}/edit", {"act": "keep", **typed})
 
 
 def act(who: Reader, name: str, seen: str | None = None) -> Any:
-    carried = draft_seen(who) if seen is None else seen
+    carried = read(who) if seen is None else seen
     return who.post("policies/payments/act", {"act": name, "seen": carried})
 
 
@@ -155,7 +156,7 @@ def test_rules_that_only_together_ask_for_too_many_are_refused(
     )
     assert answer.status_code == 302
     both = QueryDict(mutable=True)
-    both.update({**PAYMENTS, "act": "keep", "seen": draft_seen(alice)})
+    both.update({**PAYMENTS, "act": "keep", "seen": read(alice)})
     both.setlist("rule", ["0", "1"])
     both.update({"approvals-1": "1", "denials-1": "1", "members-1": str(stage.bob.id)})
     said: Any = both
@@ -305,9 +306,9 @@ def test_another_admin_cosigns_what_they_saw(stage: Stage, alice: Reader) -> Non
     seen = dora.get("policies/payments").context["policy"]
     assert [name for name, _ in seen.acts] == ["cosign", "retire"]
     publish(alice, reason="none")
-    assert act(dora, "cosign", seen=seen.digest).status_code == 409
+    assert act(dora, "cosign", seen=seen.seen).status_code == 409
     now = dora.get("policies/payments").context["policy"]
-    assert act(dora, "cosign", seen=now.digest).status_code == 302
+    assert act(dora, "cosign", seen=now.seen).status_code == 302
     first = dora.get("policies/payments").context["policy"].history[0]
     assert first.cosigned_by == "Dora"
 
@@ -319,6 +320,18 @@ def test_nobody_writes_over_what_they_did_not_read(stage: Stage, alice: Reader) 
     assert late.context["form"].typed.summary == "Mine."
     assert "changed while you were reading" in late.content.decode()
     assert act(alice, "publish", seen="0" * 64).status_code == 409
+
+
+def test_a_case_leads_to_the_revision_that_asked(stage: Stage, alice: Reader) -> None:
+    publish(alice)
+    asked = stage.ask()
+    publish(alice, reason="none")
+    (reason,) = alice.case(asked.id).policies
+    assert reason.href.endswith("/policies/payments?revision=1")
+    shown = alice.client.get(reason.href).context["policy"]
+    assert (shown.revision, shown.state) == (1, "off")
+    (reason,) = reader(stage).case(asked.id).policies
+    assert reason.href == ""
 
 
 def test_auditors_read_and_reviewers_do_not(stage: Stage, alice: Reader) -> None:

@@ -6,10 +6,12 @@ from typing import Final
 from uuid import UUID
 
 from django.db.models import FETCH_RAISE, Q
+from django.urls import reverse
 
 from approvals.access import holders
 from approvals.models import Decision, PolicyRevision, Request
 from approvals.pages.case.record import CaseRecord
+from approvals.pages.viewer import Viewer
 from approvals.policy import Obligation, Rule
 from approvals.policy.satisfy import seats
 from approvals.presentation.case import Keys, Need, PolicyReason
@@ -31,7 +33,7 @@ def policy_reasons(record: CaseRecord) -> tuple[PolicyReason, ...]:
         return ()
     if not obligation.policies:
         return (NO_POLICY,)
-    return tuple(_reason(row, obligation) for row in _pinned(obligation))
+    return tuple(_reason(row, record) for row in _pinned(obligation))
 
 
 def _pinned(obligation: Obligation) -> list[PolicyRevision]:
@@ -42,13 +44,23 @@ def _pinned(obligation: Obligation) -> list[PolicyRevision]:
     return list(rows.order_by("policy__name").fetch_mode(FETCH_RAISE))
 
 
-def _reason(row: PolicyRevision, obligation: Obligation) -> PolicyReason:
+def _reason(row: PolicyRevision, record: CaseRecord) -> PolicyReason:
     said = row.definition.get("summary")
+    assert record.obligation is not None
     return PolicyReason(
         name=row.policy.name,
         revision=row.number,
-        sentence=said if isinstance(said, str) and said else _sentence(obligation),
+        sentence=said
+        if isinstance(said, str) and said
+        else _sentence(record.obligation),
+        href=_href(row, record.viewer) if record.viewer.membership.oversees else "",
     )
+
+
+def _href(row: PolicyRevision, viewer: Viewer) -> str:
+    """The very revision that was pinned, for those who may read policies."""
+    named = {"slug": viewer.slug, "name": row.policy.name}
+    return f"{reverse('policy', kwargs=named)}?revision={row.number}"
 
 
 def _sentence(obligation: Obligation) -> str:
