@@ -11,7 +11,7 @@ import pytest
 from tests.sdk.worlds import Real
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = ["provider_loop", "langgraph_agent", "openai_agent"]
+EXAMPLES = ["provider_loop", "langgraph_agent", "openai_agent", "pydantic_agent"]
 
 
 def run_example(name: str, real: Real, ledger: Path) -> str:

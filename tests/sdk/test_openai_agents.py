@@ -255,6 +255,15 @@ def test_a_tool_that_would_act_by_itself_is_refused(people: FakeApprover) -> Non
     assert people.asked == []
 
 
+def test_arguments_that_cannot_be_meant_ask_nobody(
+    people: FakeApprover, bank: Bank
+) -> None:
+    agent = bank.agent([call("call_1", "pay", payee="Halden")], says("I see."))
+    asyncio.run(agreed(people, agent))
+    assert "cannot be used" in outputs(agent)["call_1"]
+    assert people.asked == []
+
+
 def test_what_the_tool_raises_is_raised(people: FakeApprover) -> None:
     @approved_tool(name="pay")
     def pay(payee: str, amount: str) -> str:

@@ -39,7 +39,7 @@ from agents.tool_context import ToolContext
 
 from keyturn import calls
 from keyturn.approved import around
-from keyturn.asks import Risk
+from keyturn.asks import Ask, Risk
 from keyturn.client import AsyncClient
 from keyturn.documents import Approval, Item
 from keyturn.errors import KeyturnError
@@ -50,6 +50,7 @@ from keyturn.tool_calls import (
     Tool,
     act_on,
     arguments_of,
+    read_call,
     refused,
     until_decided,
 )
@@ -322,12 +323,19 @@ async def _decide(
     run: AsyncRun, state: RunState[Any], envelope: Json, timeout: float | None
 ) -> None:
     """Ask about every interruption, and put the answers into the state."""
-    items = {_call_of(one).id: one for one in state.get_interruptions()}
-    if not items:
+    items: dict[str, ToolApprovalItem] = {}
+    asks: list[Ask] = []
+    for one in state.get_interruptions():
+        called, tool = _call_of(one), _tool_of(one)
+        read = read_call(called, {tool.name: tool})
+        if isinstance(read, Output):
+            state.reject(one, rejection_message=read.text)
+        else:
+            items[called.id] = one
+            asks.append(tool.ask(read[1]))
+    if not asks:
         return
-    asks = [_tool_of(one).ask(_call_of(one)) for one in items.values()]
-    saved = _saved(state, envelope)
-    asked = await run.drive(pause(run, asks, state=saved))
+    asked = await run.drive(pause(run, asks, state=_saved(state, envelope)))
     decided = await run.drive(until_decided(run, asked, timeout=timeout))
     await run.refresh()
     for found in decided:
@@ -350,7 +358,7 @@ def _call_of(item: ToolApprovalItem) -> Called:
     id, name, arguments = read("call_id"), item.tool_name, read("arguments")
     if not id or not name or item.tool_namespace:
         raise NotResumable(f"{name or 'a tool'}: no function of this agent is meant")
-    return Called(id=id, name=name, arguments=arguments_of(arguments or "{}"))
+    return Called(id=id, name=name, arguments=arguments or "{}")
 
 
 def _tool_of(item: ToolApprovalItem) -> Tool:

@@ -105,7 +105,7 @@ def settle(
     for one in called:
         if one.id in told:
             continue
-        read = _read(one, known)
+        read = read_call(one, known)
         if isinstance(read, Output):
             told[one.id] = asdict(read)
         elif read[0].needs_approval:
@@ -116,7 +116,7 @@ def settle(
     return [Output(**told[one.id]) for one in called]
 
 
-def _read(one: Called, known: Mapping[str, Tool]) -> tuple[Tool, Called] | Output:
+def read_call(one: Called, known: Mapping[str, Tool]) -> tuple[Tool, Called] | Output:
     """The tool and the call with its arguments read, or what is wrong with it."""
     tool = known.get(one.name)
     if tool is None:
