@@ -26,6 +26,7 @@ from tenants.checks import key_standing
 from tenants.models import ApiKey, User
 from tenants.principal import Person, Principal
 from tenants.queries import key_now
+from tenants.services.credentials import note_use
 
 REALM: Final = 'realm="keyturn"'
 TENANT_HEADER: Final = "Keyturn-Tenant"
@@ -67,10 +68,12 @@ def authenticate_key(header: str | None) -> Principal:
         live = key_now(*found)
     if live is None or not _is(text, live[0]):
         raise KEY_INVALID()
-    outcome = key_standing(*live)
+    key, now, used_at = live
+    outcome = key_standing(key, now)
     if isinstance(outcome, Refused):
         raise Problem(outcome.code, status=401, detail=outcome.reason)
-    return _principal(live[0])
+    note_use(key, now, used_at)
+    return _principal(key)
 
 
 def person_of(request: HttpRequest, user: User, membership: Membership) -> Person:

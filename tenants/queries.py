@@ -3,10 +3,10 @@
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Subquery
 
 from kernel.clock import ClockTimestamp
-from tenants.models import ApiKey, Member, Role
+from tenants.models import ApiKey, KeyUse, Member, Role
 
 
 def active_member(tenant_id: UUID, member_id: UUID) -> Member | None:
@@ -29,12 +29,16 @@ def active_owners(tenant_id: UUID) -> QuerySet[Member]:
     return active_members(tenant_id).filter(role=Role.OWNER)
 
 
-def key_now(tenant_id: UUID, key_id: UUID) -> tuple[ApiKey, datetime] | None:
-    """A key with its agent and tenant, and the database's time as it was read."""
+def key_now(
+    tenant_id: UUID, key_id: UUID
+) -> tuple[ApiKey, datetime, datetime | None] | None:
+    """A key with its agent and tenant, the database's time as it was read, and when
+    its last use was noted."""
+    uses = KeyUse.objects.filter(tenant_id=tenant_id, key_id=key_id)
     key = (
         ApiKey.objects.select_related("agent", "tenant")
-        .annotate(now=ClockTimestamp())
+        .annotate(now=ClockTimestamp(), used_at=Subquery(uses.values("last_at")))
         .filter(tenant_id=tenant_id, id=key_id)
         .first()
     )
-    return None if key is None else (key, key.now)
+    return None if key is None else (key, key.now, key.used_at)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Max, Q
 
 from approvals.pages.addresses import address
 from approvals.presentation.shell import Empty, Notice
@@ -22,7 +22,7 @@ from oversight.presentation.agents import (
 )
 from oversight.presentation.forms import Choice, Form
 from tenants.access import OWNERS, Membership
-from tenants.models import Agent, AgentOwner, ApiKey
+from tenants.models import Agent, AgentOwner, ApiKey, KeyUse
 from tenants.queries import active_members
 from tenants.scopes import SCOPES
 
@@ -75,7 +75,7 @@ def agent_view(
         state=state_of(agent),
         owners=tuple(map(_owner, owners)),
         others=_others(member.tenant_id, owners),
-        keys=tuple(_key(one, now) for one in keys[:KEYS]),
+        keys=tuple(_key(one, used, now) for one, used in keys[:KEYS]),
         more_keys=max(0, len(keys) - KEYS),
         scopes=_scopes(key_form),
         owner_form=forms.get("add_owner", Form()),
@@ -105,6 +105,7 @@ def state_of(agent: Agent) -> str:
 
 def _rows(slug: str, agents: list[Agent], now: datetime) -> tuple[AgentRow, ...]:
     owners, keys = _owners(agents), _live_keys(agents, now)
+    used = _used(agents)
     return tuple(
         AgentRow(
             href=address("agent", slug, one.id),
@@ -113,6 +114,7 @@ def _rows(slug: str, agents: list[Agent], now: datetime) -> tuple[AgentRow, ...]
             owners=tuple(str(owner.member.user) for owner in owners[one.id]),
             environments=tuple(sorted({key.environment for key in keys[one.id]})),
             keys=len(keys[one.id]),
+            used_at=used.get(one.id),
         )
         for one in agents
     )
@@ -134,9 +136,17 @@ def _live_keys(agents: list[Agent], now: datetime) -> Mapping[UUID, list[ApiKey]
     return found
 
 
-def _keys(agent: Agent) -> list[ApiKey]:
+def _used(agents: list[Agent]) -> Mapping[UUID, datetime]:
+    """When each opened the door last, with whichever of its keys."""
+    rows = KeyUse.objects.filter(key__agent__in=agents).order_by()
+    return dict(rows.values_list("key__agent_id").annotate(last=Max("last_at")))
+
+
+def _keys(agent: Agent) -> list[tuple[ApiKey, datetime | None]]:
+    """Newest first, each with its last use."""
     rows = ApiKey.objects.filter(agent=agent).select_related("created_by__user")
-    return list(rows.order_by("-created_at", "-id"))
+    uses = dict(KeyUse.objects.filter(key__agent=agent).values_list("key", "last_at"))
+    return [(one, uses.get(one.id)) for one in rows.order_by("-created_at", "-id")]
 
 
 def _owner(row: AgentOwner) -> OwnerRow:
@@ -153,7 +163,7 @@ def _others(tenant_id: UUID, owners: list[AgentOwner]) -> tuple[Choice, ...]:
     return tuple(one for one in people(tenant_id) if one.value not in known)
 
 
-def _key(row: ApiKey, now: datetime) -> KeyRow:
+def _key(row: ApiKey, used_at: datetime | None, now: datetime) -> KeyRow:
     return KeyRow(
         id=str(row.id),
         name=row.name,
@@ -164,6 +174,7 @@ def _key(row: ApiKey, now: datetime) -> KeyRow:
         issued_at=row.created_at,
         expires_at=row.expires_at,
         revoked_at=row.revoked_at,
+        used_at=used_at,
     )
 
 

@@ -17,6 +17,7 @@ class AgentRow:
     owners: tuple[str, ...]
     environments: tuple[str, ...]
     keys: int
+    used_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,7 @@ class KeyRow:
     issued_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
+    used_at: datetime | None
 
     @property
     def opens(self) -> bool:

@@ -1,4 +1,4 @@
-from tenants.models.agents import Agent, AgentOwner, ApiKey
+from tenants.models.agents import Agent, AgentOwner, ApiKey, KeyUse
 from tenants.models.base import TenantForeignKey, TenantModel
 from tenants.models.data_key import DataKey
 from tenants.models.idempotency import IdempotencyRecord
@@ -13,6 +13,7 @@ __all__ = [
     "DataKey",
     "Group",
     "IdempotencyRecord",
+    "KeyUse",
     "Member",
     "Role",
     "SecretPattern",

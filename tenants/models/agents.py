@@ -61,3 +61,18 @@ class ApiKey(TenantModel):
     class Meta:
         # Not unique across tenants: a global UNIQUE would answer "does it exist?".
         indexes = [models.Index(fields=["hash"], name="api_key_hash")]
+
+
+class KeyUse(TenantModel):
+    """When a key last opened the door, to the minute; no row: never.
+
+    A table of its own, since a change of the key itself closes the tenant's gate.
+    """
+
+    key = TenantForeignKey(ApiKey)
+    last_at = models.DateTimeField(db_default=ClockTimestamp())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["tenant", "key"], name="key_use_once")
+        ]

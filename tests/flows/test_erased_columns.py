@@ -31,6 +31,7 @@ KEPT_TABLES: Final = {
     "tenants_apikey": CONFIGURED,
     "tenants_datakey": CONFIGURED,
     "tenants_group": CONFIGURED,
+    "tenants_keyuse": CONFIGURED,
     "tenants_member": CONFIGURED,
     "tenants_secretpattern": CONFIGURED,
 }

@@ -280,3 +280,16 @@ def test_pages_go_on_where_the_last_one_ended(stage: Stage, alice: Reader) -> No
     names = [row.name for row in (*first.rows, *second.rows)]
     assert (len(names), names) == (61, sorted(set(names)))
     assert alice.get("agents?after=%00").status_code == 200
+
+
+def test_the_last_use_of_a_key_shows_beside_it(stage: Stage, alice: Reader) -> None:
+    robot = stage.house.robot
+    idle = fresh_key(stage.house.alice, robot.agent).key
+    (listed,) = alice.get("agents").context["agents"].rows
+    assert listed.used_at is None
+    assert opens(robot.text)
+    (listed,) = alice.get("agents").context["agents"].rows
+    assert listed.used_at is not None
+    keys = {row.id: row for row in alice.get(path(stage)).context["agent"].keys}
+    assert keys[str(robot.key.id)].used_at == listed.used_at
+    assert keys[str(idle.id)].used_at is None

@@ -1,5 +1,6 @@
 """Who asks is proved anew on every request, and nothing is told to strangers."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,8 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from kernel.clock import database_now
 from kernel.ids import new_id
 from kernel.problems import Problem
+from kernel.scope import tenant_transaction
 from tenants import keys
 from tenants.authentication import authenticate_key
+from tenants.models import KeyUse
 from tenants.services import (
     deactivate_member,
     disable_agent,
@@ -21,7 +24,9 @@ from tenants.services import (
     start_tenant,
     stop_tenant,
 )
-from tests.factories import House, fresh_key
+from tenants.services.credentials import USE_NOTED_EVERY
+from tests.concurrency import impatient, locked_by_another
+from tests.factories import House, Machine, fresh_key
 
 pytestmark = pytest.mark.urls("tests.tenants.probe")
 WHOAMI = "/api/v1/whoami"
@@ -90,6 +95,45 @@ def test_a_live_key_costs_three_statements(house: House) -> None:
         authenticate_key(f"Bearer {house.robot.text}")
     statements = [q["sql"] for q in queries if q["sql"] not in ("BEGIN", "COMMIT")]
     assert len(statements) == 3, statements
+
+
+def used_at(machine: Machine) -> datetime | None:
+    with tenant_transaction(machine.agent.tenant_id):
+        found = KeyUse.objects.filter(key=machine.key)
+        return found.values_list("last_at", flat=True).first()
+
+
+def test_a_use_is_noted_to_the_minute(house: House) -> None:
+    assert used_at(house.robot) is None
+    assert house.robot.client().get(WHOAMI).status_code == 200
+    first = used_at(house.robot)
+    assert first is not None
+    house.robot.client().get(WHOAMI)
+    assert used_at(house.robot) == first
+    with tenant_transaction(house.id):
+        earlier = first - USE_NOTED_EVERY
+        KeyUse.objects.filter(key=house.robot.key).update(last_at=earlier)
+    house.robot.client().get(WHOAMI)
+    noted = used_at(house.robot)
+    assert noted is not None
+    assert noted > first
+
+
+def test_a_dead_key_is_not_noted_as_used(house: House) -> None:
+    expired = fresh_key(house.alice, house.robot.agent, expires_at=database_now())
+    problem(expired.client().get(WHOAMI), 401, "key_expired")
+    assert used_at(expired) is None
+
+
+def test_nobody_is_turned_away_for_the_sake_of_a_note(house: House) -> None:
+    house.robot.client().get(WHOAMI)
+    with tenant_transaction(house.id):
+        earlier = database_now() - USE_NOTED_EVERY
+        KeyUse.objects.filter(key=house.robot.key).update(last_at=earlier)
+    mine = f"key_id = '{house.robot.key.id}'"
+    with locked_by_another("tenants_keyuse", mine), impatient():
+        authenticate_key(f"Bearer {house.robot.text}")
+    assert used_at(house.robot) == earlier
 
 
 def test_a_revoked_key_is_dead_on_the_next_request(house: House) -> None:
