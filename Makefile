@@ -89,11 +89,14 @@ check-migrations:
 check-settings:
 	@$(PRODUCTION) $(RUN) manage.py check --deploy --fail-level WARNING
 
+# BASE: what it must not break; otherwise the last tag, or the commit before.
+BASE ?=
 check-api:
 	@mkdir -p var
 	@KEYTURN_POOL_SIZE=0 $(RUN) manage.py spectacular --validate --fail-on-warn --file var/openapi.yaml
 	@diff -q docs/openapi.yaml var/openapi.yaml || { \
 		echo 'mend it: uv run manage.py spectacular --file docs/openapi.yaml'; exit 1; }
+	@$(RUN) python -m tests.docs.breaking $(BASE)
 
 fix: environment
 	$(RUN) ruff format .
