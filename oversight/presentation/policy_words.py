@@ -61,10 +61,10 @@ def length_words(seconds: int) -> str:
 
 
 def rule_words(rule: Rule, names: Names, queue: str) -> str:
-    """'2 people of Finance', '1 of Ann or Bob', '1 person who decides on Payments'."""
+    """'2 people of Finance', 'Ann', '1 of Ann or Bob', '1 person who decides on X'."""
     who = _who(rule, names, queue)
     if rule.denials > 1:
-        return f"{who}; {rule.denials} rejections end it"
+        return f"{who} ({rule.denials} rejections end it)"
     return who
 
 
@@ -74,7 +74,8 @@ def _who(rule: Rule, names: Names, queue: str) -> str:
     count = rule.approvals
     if people:
         within = f", in {listed(groups)}" if groups else ""
-        return f"{count} of {listed(people)}{within}"
+        among = "" if len(people) == count == 1 else f"{count} of "
+        return f"{among}{listed(people)}{within}"
     noun = "person" if count == 1 else "people"
     if groups:
         return f"{count} {noun} of {listed(groups)}"

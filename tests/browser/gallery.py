@@ -223,7 +223,10 @@ def _policies(stage: Stage) -> None:
     }
     for rules in ([{"approvals": 1}], [{"approvals": 2}]):
         stage.policy("agent-payments", **paying, rules=rules)
-    draft = {**paying, "verdict": "require_review", "reason": "always"}
+    group = {"groups": [str(stage.house.reviewers.id)]}
+    person = {"members": [str(stage.bob.id)]}
+    rules = [{"approvals": 2, "eligible": group}, {"eligible": person, "denials": 2}]
+    draft = {**paying, "verdict": "require_review", "reason": "always", "rules": rules}
     save_policy_draft(
         tenant_id=stage.tenant_id,
         by=stage.house.alice.id,

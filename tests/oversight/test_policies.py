@@ -404,3 +404,24 @@ def test_the_second_admin_is_told_of_on_the_list(stage: Stage, alice: Reader) ->
     ask_for_second_admin(tenant_id=stage.tenant_id, by=stage.house.alice.id, asked=True)
     shown = alice.get("policies").context["policies"]
     assert (shown.second_admin, shown.ask_href) == (True, "")
+
+
+def test_rules_in_words(stage: Stage, alice: Reader) -> None:
+    bob, carol = stage.bob.id, stage.reviewer("Carol").id
+    stage.reviewer("Dagny")  # four different people are asked for
+    group = {"groups": [str(stage.house.reviewers.id)]}
+    people = {"members": sorted([str(bob), str(carol)])}
+    stage.policy(
+        "many",
+        rules=[
+            {"approvals": 2, "eligible": group, "denials": 2},
+            {"eligible": {"members": [str(bob)]}},
+            {"eligible": {**people, **group}},
+        ],
+    )
+    shown = alice.get("policies/many").context["policy"]
+    assert [(one.words, one.able) for one in shown.rules] == [
+        ("2 people of Reviewers (2 rejections end it)", 4),
+        ("Bob", 1),
+        ("1 of Bob or Carol, in Reviewers", 2),
+    ]
