@@ -59,6 +59,9 @@ TAKEN = declare("taken", status=409, title="Somebody else is on it")
 COMMENT_INVALID = declare(
     "comment_invalid", status=422, title="A comment has 1 to 4,000 characters"
 )
+NOT_TOGETHER = declare(
+    "not_together", status=422, title="This is decided by itself only"
+)
 NOT_APPROVED = declare("not_approved", status=409, title="This is not approved")
 PAUSE_UNDECIDED = declare(
     "pause_undecided", status=409, title="Other questions of the pause are still open"

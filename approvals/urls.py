@@ -14,6 +14,7 @@ from approvals.views.link import link
 from approvals.views.remarks import comment_page, take_page
 from approvals.views.resolve import resolve_page
 from approvals.views.revoke import revoke_page
+from approvals.views.together import together
 from approvals.views.webhooks import delivery, webhook, webhooks
 from approvals.wait.approval import approval
 from approvals.wait.events import events
@@ -43,6 +44,7 @@ urlpatterns = [
     path(f"{PAGES}/", home, name="tenant"),
     path(f"{PAGES}/queue", queue, name="queue"),
     path(f"{PAGES}/queue/<uuid:id>", case, name="case"),
+    path(f"{PAGES}/together", together, name="together"),
     path(f"{PAGES}/requests/<uuid:id>/decide", decide_page, name="decide"),
     path(f"{PAGES}/requests/<uuid:id>/edit", edit_page, name="edit"),
     path(f"{PAGES}/requests/<uuid:id>/context", show_context, name="context"),

@@ -49,6 +49,12 @@ def queue_view(
         facets=_facets(slug, selection, index),
         filtered_by=chips(slug, selection),
         filters=filters(slug, selection, index),
+        together_href=address("together", slug),
+        kept=tuple(
+            (name, value)
+            for name, value in selection.first_page().query.items()
+            if value
+        ),
         empty=None if rows else _empty(viewer, selection, index, decided),
         decided=Link(text=counted(decided, "decided request"), href=found)
         if decided

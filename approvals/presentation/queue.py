@@ -87,7 +87,8 @@ class QueueView:
     `rows_href` answers the fragment `rows` of this very list; `empty` is set exactly
     when there are no rows; `case` is the open one, `case_empty` the reason for none.
     `decided` leads to what a search finds besides, among the decided. `filtered_by`
-    are the filters in force, each with the way to be rid of it.
+    are the filters in force, each with the way to be rid of it. Ticked rows go by GET to
+    `together_href`, with `kept`, the selection.
     """
 
     heading: str
@@ -98,6 +99,8 @@ class QueueView:
     facets: tuple[Facet, ...] = ()
     filtered_by: tuple[Facet, ...] = ()
     filters: Filters | None = None
+    together_href: str = ""
+    kept: tuple[tuple[str, str], ...] = ()
     empty: Empty | None = None
     notice: Notice | None = None
     case: CaseView | None = None

@@ -30,6 +30,7 @@ class Answer:
     reason: str = ""
     arguments: dict[str, Any] | None = None  # edit
     response: Any = None  # respond
+    together: str | None = None  # approved with others of this tool: see judging.py
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,17 +2,21 @@
 
 from uuid import UUID
 
+from approvals.envelope import Envelope
 from approvals.models import Decision
 from approvals.problems import (
     DIGEST_CHANGED,
     NO_RIGHT,
     NOT_ELIGIBLE,
+    NOT_TOGETHER,
     OWN_REQUEST,
     REASON_NEEDED,
     REAUTHENTICATE,
     VERDICT_NOT_ALLOWED,
 )
 from approvals.services.case import Answer, Sight
+from checkpoints.models import Risk, Tool
+from checkpoints.secrets import PREFIX
 
 V = Decision.Verdict
 
@@ -25,8 +29,27 @@ def judge_answer(case: Sight, answer: Answer) -> None:
         raise DIGEST_CHANGED("Read it again: what you answered is not what is asked.")
     if answer.verdict not in case.request.allowed:
         raise VERDICT_NOT_ALLOWED(f"{answer.verdict} is not offered.", "/verdict")
+    _check_together(case, answer)
     _check_standing(case, answer.verdict)
     _check_demands(case, answer)
+
+
+def _check_together(case: Sight, answer: Answer) -> None:
+    """Only what is harmless in every respect is approved with others like it."""
+    if answer.together is None or answer.verdict != V.APPROVE:
+        return
+    tool = Tool.objects.get(id=case.request.tool_id)
+    if {case.request.risk, tool.risk} != {Risk.LOW}:
+        raise NOT_TOGETHER("Its risk is not low.")
+    if tool.name != answer.together:
+        raise NOT_TOGETHER("It is about another tool than the others.")
+    if names_secret(tool, case.envelope):
+        raise NOT_TOGETHER("It uses a secret; its own page says which.")
+
+
+def names_secret(tool: Tool, envelope: Envelope) -> bool:
+    """Whether the call would use a secret, of its arguments' or of its tool's."""
+    return PREFIX.encode() in envelope.content or PREFIX in str(tool.definition)
 
 
 def _check_standing(case: Sight, verdict: Decision.Verdict) -> None:

@@ -8,7 +8,7 @@
   const usable = (part) => part && !part.disabled && part.checkVisibility();
   const press = (part) => {
     if (!usable(part)) return false;
-    if (part.matches("input")) part.focus();
+    if (part.matches("input:not([type=checkbox])")) part.focus();
     else part.click();
     return true;
   };
@@ -29,6 +29,10 @@
     title?.focus();
     return Boolean(title);
   };
+  const tick = () => {
+    const row = document.activeElement.closest?.(".req") ?? document.querySelector('.req:has([aria-current="true"])');
+    return press(row?.querySelector(".req__pick input"));
+  };
   const go = (letter) => {
     going = false;
     const way = [...document.querySelectorAll("[data-go]")].find((part) => part.dataset.go === letter);
@@ -39,6 +43,7 @@
     if (going) return go(key);
     if (key === "g") return (going = true);
     if (key === "o") return open();
+    if (key === "x") return tick();
     if (key === "j" || key === "k") return press(named(key)) || step(key === "j" ? 1 : -1);
     return press(named(key));
   };

@@ -65,13 +65,16 @@
     htmx.trigger(part, "refresh");
   });
 
-  const places = new Map();
+  const places = new Map(), ticked = new Set();
+  const boxes = (part) => part.querySelectorAll("input[name=pick]");
   let told = document.getElementById("list")?.dataset.say;
   addEventListener("htmx:beforeSwap", ({ detail }) => {
     for (const part of detail.target.querySelectorAll("[data-keep-scroll]")) places.set(part.id, part.scrollTop);
+    for (const box of boxes(detail.target)) ticked[box.checked ? "add" : "delete"](box.value);
   });
   addEventListener("htmx:afterSettle", ({ detail }) => {
     for (const part of detail.elt.querySelectorAll("[data-keep-scroll]")) part.scrollTop = places.get(part.id) ?? 0;
+    for (const box of boxes(detail.elt)) box.checked = ticked.has(box.value);
     const news = detail.elt.dataset.say ?? detail.elt.querySelector("[data-outcome] h2")?.textContent;
     if (news && news !== told) say(news.trim());
     told = news ?? told;

@@ -173,6 +173,8 @@ def _addresses(stage: Stage, requests: Mapping[str, Request]) -> dict[str, str]:
         "queue-decided": f"{home}/queue?view=decided",
         "queue-empty": f"{home}/queue?q=nothing+like+this",
         **{f"case-{name}": f"{home}/queue/{one.id}" for name, one in requests.items()},
+        "together": f"{home}/together?verdict=approve&pick={requests['small'].id}"
+        f"&pick={requests['many-lines'].id}&pick={two.id}",
         "edit": f"{home}/requests/{two.id}/edit",
         "runs": f"{home}/runs",
         "run": f"{home}/runs/{two.run_id}",

@@ -15,28 +15,35 @@ from approvals.presentation.case import (
     SecretRow,
 )
 from approvals.presentation.differences import differences
+from checkpoints.models import Tool
 from checkpoints.secrets import PREFIX, Use
 from kernel.canonical import canonical_bytes
 
 
 def exact_action(record: CaseRecord) -> ExactAction:
     """All of it. The digest is computed from the bytes that are shown."""
-    sealed = record.sealed
+    secrets = tuple(_secret(record, use) for use in record.secrets)
+    return exact_of(record.request.tool, record.envelope, secrets)
+
+
+def exact_of(
+    registered: Tool, envelope: Envelope, secrets: tuple[SecretRow, ...] = ()
+) -> ExactAction:
+    """The action inside an envelope, drawn by the schema of the tool that it names."""
+    sealed = sealed_record(envelope)
     tool = sealed.get("tool", {})
     arguments, target = sealed.get("arguments", {}), sealed.get("target")
     return ExactAction(
-        tool=str(tool.get("name", record.request.tool.name)),
-        mode=str(tool.get("mode", record.request.tool.mode)),
-        arguments=argument_tree(
-            arguments, record.request.tool.definition.get("schema")
-        ),
+        tool=str(tool.get("name", registered.name)),
+        mode=str(tool.get("mode", registered.mode)),
+        arguments=argument_tree(arguments, registered.definition.get("schema")),
         target=target_text(target),
-        digest=record.envelope.digest.hex(),
-        envelope=record.envelope.content.decode(errors="replace"),
+        digest=envelope.digest.hex(),
+        envelope=envelope.content.decode(errors="replace"),
         size=len(canonical_bytes(arguments)),
         money=money(arguments),
         disguised=count_disguised([arguments, target]),
-        secrets=tuple(_secret(record, use) for use in record.secrets),
+        secrets=secrets,
     )
 
 

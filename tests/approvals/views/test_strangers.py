@@ -33,6 +33,7 @@ PAGES = {
     "tenant": Address(),
     "queue": Address(),
     "case": Address(of="request"),
+    "together": Address(methods=("GET", "HEAD", "POST")),
     "decide": Address(
         of="request",
         methods=("POST",),

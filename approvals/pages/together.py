@@ -1,0 +1,140 @@
+"""Several ticked requests, each with all of its action, before one answer to them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from django.db.models import FETCH_RAISE, F
+
+from approvals.envelope import Envelope
+from approvals.models import Decision, Request, Revision
+from approvals.pages.addresses import address, short_name
+from approvals.pages.case.exact import exact_of
+from approvals.pages.index import Entry, Index
+from approvals.pages.selection import Selection
+from approvals.pages.viewer import Viewer
+from approvals.presentation.together import TogetherPage, TogetherRow
+from approvals.services.judging import names_secret
+from checkpoints.models import Risk
+from kernel.problems import Problem
+
+MOST: Final = 25  # requests that one answer is given to
+VERDICTS: Final = ("approve", "reject")
+V = Decision.Verdict
+
+
+def together_page(
+    viewer: Viewer,
+    selection: Selection,
+    index: Index,
+    verdict: str,
+    ids: Sequence[UUID],
+) -> TogetherPage:
+    """What would be answered. What the viewer does not see is not there at all."""
+    found = _read(viewer, ids[:MOST])
+    entries = {entry.id: entry for entry in index.entries}
+    why = _refusals(viewer, found, entries, verdict)
+    rows = [_row(viewer, selection, one, text, why[one.id]) for one, text in found]
+    offered = tuple(row for row in rows if not row.refused)
+    query = selection.query
+    return TogetherPage(
+        verdict=verdict,
+        href=address("together", viewer.slug, query=query),
+        back_href=address("queue", viewer.slug, query=query),
+        tool=offered[0].exact.tool if offered else "",
+        offered=offered,
+        refused=tuple(row for row in rows if row.refused),
+        more=len(ids) > MOST,
+    )
+
+
+def answered_page(
+    page: TogetherPage, outcomes: Mapping[UUID, Problem | None]
+) -> TogetherPage:
+    """The same requests, by what came of the answer."""
+    said = {str(id): why for id, why in outcomes.items()}
+    rows = [
+        replace(row, refused=_words(said[row.id]))
+        for row in (*page.offered, *page.refused)
+        if row.id in said
+    ]
+    return replace(
+        page,
+        answered=True,
+        offered=tuple(row for row in rows if not row.refused),
+        refused=tuple(row for row in rows if row.refused),
+    )
+
+
+def _words(problem: Problem | None) -> str:
+    return f"{problem.title}. {problem.detail}" if problem else ""
+
+
+def _read(viewer: Viewer, ids: Sequence[UUID]) -> list[tuple[Request, Envelope]]:
+    """In the order in which they were ticked. Two statements, however many ids."""
+    rows = Request.objects.filter(id__in=ids, queue_id__in=viewer.sees)
+    requests = {
+        one.id: one for one in rows.select_related("tool").fetch_mode(FETCH_RAISE)
+    }
+    wordings = Revision.objects.filter(
+        request_id__in=list(requests), number=F("request__revision")
+    )
+    sealed = {one.request_id: Envelope(bytes(one.envelope)) for one in wordings}
+    return [(requests[id], sealed[id]) for id in dict.fromkeys(ids) if id in requests]
+
+
+def _refusals(
+    viewer: Viewer,
+    found: Sequence[tuple[Request, Envelope]],
+    entries: Mapping[UUID, Entry],
+    verdict: str,
+) -> dict[UUID, str]:
+    """As far as it is known before; the verb judges each of them again."""
+    why = {
+        request.id: _refusal(viewer, request, sealed, entries.get(request.id), verdict)
+        for request, sealed in found
+    }
+    tools = [one.tool.name for one, _ in found if not why[one.id]]
+    for request, _ in found:
+        if (
+            verdict == V.APPROVE
+            and not why[request.id]
+            and request.tool.name != tools[0]
+        ):
+            why[request.id] = "It is about another tool than the others."
+    return why
+
+
+def _refusal(
+    viewer: Viewer,
+    request: Request,
+    sealed: Envelope,
+    entry: Entry | None,
+    verdict: str,
+) -> str:
+    if entry is None or request.state != Request.State.PENDING:
+        return f"It is {Request.State(request.state).label.lower()}."
+    if verdict == V.REJECT:
+        decides = request.queue_id in viewer.rights.get("decide", ())
+        return "" if decides else "You do not decide on its queue."
+    if {request.risk, request.tool.risk} != {Risk.LOW}:
+        return "Its risk is not low: it is approved by itself."
+    if not entry.mine:
+        return "It does not need your key."
+    if names_secret(request.tool, sealed):
+        return "It uses a secret: it is approved by itself."
+    return ""
+
+
+def _row(
+    viewer: Viewer, selection: Selection, request: Request, sealed: Envelope, why: str
+) -> TogetherRow:
+    return TogetherRow(
+        id=str(request.id),
+        label=short_name("REQ", request.id),
+        title=request.title,
+        href=address("case", viewer.slug, request.id, query=selection.query),
+        exact=exact_of(request.tool, sealed),
+        refused=why,
+    )
