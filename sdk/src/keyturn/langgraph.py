@@ -32,11 +32,10 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from keyturn import calls
 from keyturn.client import AsyncClient, Client
-from keyturn.documents import Item
 from keyturn.flows import Flow, send
+from keyturn.histories import Histories
 
 T = TypeVar("T")
-Items = list[Item]  # inside the class, `list` is the method
 PREFIX = "langgraph/"
 Put = tuple[RunnableConfig, Checkpoint, CheckpointMetadata, ChannelVersions]
 
@@ -60,8 +59,7 @@ class KeyturnSaver(BaseCheckpointSaver[str]):
         strict = JsonPlusSerializer(allowed_msgpack_modules=None)
         super().__init__(serde=serde or strict)
         self._client = client
-        self._subject = subject
-        self._sessions: dict[str, str] = {}
+        self._histories = Histories(client, subject)
 
     # -- Writing --------------------------------------------------------------------------
 
@@ -208,53 +206,22 @@ class KeyturnSaver(BaseCheckpointSaver[str]):
 
     # -- Flows ----------------------------------------------------------------------------
 
-    def _session(self, thread: str) -> Flow[str]:
-        if thread not in self._sessions:
-            name = PREFIX + thread
-            opened = calls.open_session(subject=self._subject, external_id=name)
-            self._sessions[thread] = (yield from send(self._client, opened)).id
-        return self._sessions[thread]
-
-    def _known(self, thread: str) -> Flow[str | None]:
-        """Its session, if there is one: nothing is made by reading."""
-        if thread not in self._sessions:
-            listed = calls.list_sessions(external_id=PREFIX + thread)
-            for one in (yield from send(self._client, listed)).items:
-                self._sessions[thread] = one.id
-        return self._sessions.get(thread)
-
     def _append(self, thread: str, *items: Any) -> Flow[None]:
-        session = yield from self._session(thread)
-        yield from send(self._client, calls.append_items(session, items))
+        yield from self._histories.append(PREFIX + thread, items)
 
     def _clear(self, thread: str) -> Flow[None]:
-        session = yield from self._known(thread)
-        if session is not None:
-            yield from send(self._client, calls.clear_items(session))
+        yield from self._histories.clear(PREFIX + thread)
 
     def _copy(self, source: str, target: str) -> Flow[None]:
-        for one in (yield from self._items(source)):
+        for one in (yield from self._histories.items(PREFIX + source)):
             item = {**one.data, "config": {**one.data["config"], "thread_id": target}}
             yield from self._append(target, item)
-
-    def _items(self, thread: str) -> Flow[Items]:
-        session = yield from self._known(thread)
-        found: Items = []
-        before = None
-        while session is not None:
-            listed = calls.list_items(session, before=before)
-            page = yield from send(self._client, listed)
-            found[:0] = page.items
-            if not page.more:
-                break
-            before = found[0].position
-        return found
 
     def _replayed(self, config: RunnableConfig | None) -> Flow[InMemorySaver]:
         held = InMemorySaver(serde=self.serde)
         names = [_thread(config)] if config else (yield from self._threads())
         for thread in names:
-            for one in (yield from self._items(thread)):
+            for one in (yield from self._histories.items(PREFIX + thread)):
                 self._play(held, one.data)
         return held
 
