@@ -16,7 +16,7 @@ from approvals.pages.index import read_index
 from approvals.presentation.shell import Notice, Shell
 from approvals.services.policies import (
     check_policy,
-    check_satisfiable,
+    check_usable,
     cosign_policy,
 )
 from approvals.services.policy_drafts import (
@@ -155,7 +155,7 @@ def _tried(request: DeskRequest, name: str, read: Read, limit: int) -> TrialView
     viewer = viewer_of(request)
     check_policy(name, read.definition)
     with tenant_transaction(request.member.tenant_id):
-        check_satisfiable(read.definition)
+        check_usable(read.definition)
         trial = read_trial(viewer, name, read.definition, limit=limit, author=viewer.id)
     return trial.view()
 

@@ -16,7 +16,9 @@ from approvals.policy.selector import check_selector
 from audit.append import Actor
 from kernel.canonical import definition_digest
 from kernel.json_schema import check_value
-from kernel.problems import NOT_FOUND, declare
+from kernel.problems import NOT_FOUND, Problem, declare
+from kernel.secrets import refuse_secret
+from kernel.strict_json import canonical_value
 from tenants.checks import Acting, permitted
 from tenants.models import Tenant
 from tenants.services.change import change
@@ -37,7 +39,8 @@ DRAFT_CHANGED: Final = declare(
 NAME: Final = r"[-a-zA-Z0-9_]{1,100}"
 
 _SECONDS: Final = {"type": "integer", "minimum": 1, "maximum": 366 * 24 * 60 * 60}
-_IDS: Final = {"type": "array", "items": {"type": "string", "format": "uuid"}}
+_UUID: Final = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
+_IDS: Final = {"type": "array", "items": {"type": "string", "pattern": _UUID}}
 _RULE: Final = {
     "type": "object",
     "additionalProperties": False,
@@ -89,7 +92,7 @@ def publish_policy(
     def work(verb: Verb) -> PolicyRevision:
         actor = permitted(tenant_id, by)
         _refuse_alone(tenant_id)
-        check_satisfiable(definition)
+        check_usable(definition)
         return add_revision(verb, actor, name, dict(definition), author_of(by))
 
     return change(tenant_id, work)
@@ -101,6 +104,10 @@ def check_policy(name: str, definition: Mapping[str, Any]) -> None:
         raise POLICY_INVALID(
             "A name is one word, of letters, digits, - and _.", "/name"
         )
+    try:
+        canonical_value(dict(definition))
+    except Problem as flaw:
+        raise POLICY_INVALID(flaw.detail, flaw.pointer) from None
     check_value(SCHEMA, dict(definition), kind=POLICY_INVALID)
     check_selector(definition.get("selector", "true"))
 
@@ -197,8 +204,17 @@ def in_force(name: str) -> PolicyRevision:
     return revision
 
 
-def check_satisfiable(definition: Mapping[str, Any]) -> None:
-    """Refuse a rule that nobody, or too few, could ever satisfy. Inside the scope.
+def check_usable(definition: Mapping[str, Any]) -> None:
+    """Refuse what this tenant could not use as it is now. Inside the scope.
+
+    Raises `secret_in_arguments` or `policy.invalid` (422) with the place.
+    """
+    refuse_secret(dict(definition), "")
+    _check_satisfiable(definition)
+
+
+def _check_satisfiable(definition: Mapping[str, Any]) -> None:
+    """Refuse a rule that nobody, or too few, could ever satisfy.
 
     Several rules want distinct people: together they may ask for more than there are.
     """

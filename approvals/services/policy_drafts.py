@@ -13,11 +13,12 @@ from approvals.models import PolicyDraft, PolicyRevision
 from approvals.services.policies import (
     DRAFT_CHANGED,
     OWN_DRAFT,
+    POLICY_INVALID,
     add_revision,
     asks_for_second_admin,
     author_of,
     check_policy,
-    check_satisfiable,
+    check_usable,
     cosign,
     in_force,
     retire,
@@ -25,7 +26,6 @@ from approvals.services.policies import (
 from audit.append import Actor
 from kernel.canonical import definition_digest
 from kernel.problems import NOT_FOUND
-from kernel.secrets import refuse_secret
 from kernel.update import update_exactly_one
 from sessions.redaction import redacted_text
 from tenants.checks import Acting, permitted
@@ -71,6 +71,8 @@ def save_policy_draft(
     """
     if definition is not None:
         check_policy(name, definition)
+    if "\0" in note:
+        raise POLICY_INVALID("A text may not hold the null character.", "/note")
 
     def work(verb: Verb) -> PolicyDraft:
         actor = permitted(tenant_id, by)
@@ -129,8 +131,7 @@ def _check(name: str, definition: Definition) -> None:
     if definition is None:
         in_force(name)
         return
-    refuse_secret(dict(definition), "")
-    check_satisfiable(definition)
+    check_usable(definition)
 
 
 def _open_draft(name: str) -> PolicyDraft | None:

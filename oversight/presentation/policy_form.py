@@ -12,7 +12,7 @@ from oversight.presentation.policy_words import length_words
 TIMES: Final = ("decide_within", "use_within", "wait", "reauthentication")
 PLAIN: Final = ("summary", "selector", "verdict", "queue", "reason")
 LENGTH: Final = re.compile(
-    r"(\d{1,8})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)\b[\s,]*"
+    r"([0-9]{1,8})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)\b[\s,]*"
 )
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 NOT_A_LENGTH: Final = "Say how long with a unit: 15 min, 4 h, 2 days."

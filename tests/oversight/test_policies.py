@@ -425,3 +425,51 @@ def test_rules_in_words(stage: Stage, alice: Reader) -> None:
         ("Bob", 1),
         ("1 of Bob or Carol, in Reviewers", 2),
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        ({"groups-0": "not-an-id"}, "rule-0"),
+        ({"members-0": "\x00"}, "rule-0"),
+        ({"summary": "a\x00b"}, "summary"),
+        ({"selector": "tool == '\x00'"}, "selector"),
+        ({"queue": "\x00"}, "queue"),
+        ({"decide_within": "٣ h"}, "decide_within"),
+        ({"approvals-0": "٣"}, "rule-0"),
+        ({"approvals-0": "0"}, "rule-0"),
+        ({"summary": "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"}, "summary"),
+        ({"summary": "x" * 301}, "summary"),
+        ({"selector": "(" * 400}, "selector"),
+        ({"reason": "sometimes"}, "reason"),
+    ],
+)
+@pytest.mark.parametrize("button", ["keep", "try"])
+def test_a_hostile_form_is_refused_beside_the_field(
+    stage: Stage, alice: Reader, said: dict[str, str], field: str, button: str
+) -> None:
+    answer = alice.post(
+        "policies/payments/edit", {**PAYMENTS, **said, "act": button, "seen": ""}
+    )
+    assert answer.status_code == 422
+    errors = answer.context["form"].errors
+    assert list(errors) == [field]
+    assert escape(errors[field]) in answer.content.decode()
+
+
+def test_a_note_with_a_null_character_is_refused(alice: Reader) -> None:
+    assert list(keep(alice, note="a\x00b").context["form"].errors) == ["note"]
+
+
+def test_a_form_of_any_shape_is_answered(alice: Reader) -> None:
+    for said in (
+        {},
+        {"act": "drop-x"},
+        {"act": "drop-99", "rule": "x"},
+        {"act": "more", "rule": "\x00"},
+        {"act": "publish"},
+        {"rule": ["0"] * 50, "verdict": "deny", "act": "more"},
+        {"act": "try", "limit": "10" * 50, "verdict": "deny"},
+    ):
+        answer = alice.post("new-policy", said)  # type: ignore[arg-type]
+        assert answer.status_code in {200, 422}, said

@@ -21,7 +21,7 @@ from approvals.management.policy_files import (
 )
 from approvals.management.tenant_names import TenantNames, exported, in_force_by_name
 from approvals.services.policies import (
-    check_satisfiable,
+    check_usable,
     publish_policy,
     retire_policy,
 )
@@ -154,7 +154,7 @@ def _flaws_there(file: PolicyFile) -> Iterator[Flaw]:
     names = TenantNames()
     for name, definition in file.policies.items():
         try:
-            check_satisfiable(renamed(definition, names.id_of))
+            check_usable(renamed(definition, names.id_of))
         except Problem as problem:
             yield Flaw(f"/policies/{name}{problem.pointer or ''}", problem.detail)
 
