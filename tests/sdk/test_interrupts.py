@@ -1,10 +1,12 @@
 """Interrupts in both of LangChain's shapes, answered by people; acting once."""
 
 import asyncio
+import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
+from langgraph.graph import START, StateGraph
 from langgraph.types import Interrupt
 
 import keyturn
@@ -224,3 +226,24 @@ def test_it_acts_on_an_event_loop_and_only_in_its_run(people: FakeApprover) -> N
             return await pay(**PAYMENT)
 
     assert asyncio.run(work()) == "1240.00"
+
+
+def test_nodes_that_act_at_once_take_turns(people: FakeApprover) -> None:
+    people.approve()
+
+    class State(TypedDict):
+        told: Annotated[list[str], operator.add]
+
+    def acts(name: str) -> Any:
+        act = as_approved(tool=name)(lambda amount: f"{name} {amount}")
+        return lambda state: {"told": [act(amount="1.00")]}
+
+    graph = StateGraph(State)
+    for name in ("pay", "mail", "hire"):
+        graph.add_node(name, acts(name))
+        graph.add_edge(START, name)
+    with people.client() as client, opened(client) as run:
+        run.drive(resume(run, [middleware("pay", "mail", "hire", amount="1.00")]))
+        found = graph.compile().invoke({"told": []})
+    assert sorted(found["told"]) == ["hire 1.00", "mail 1.00", "pay 1.00"]
+    assert [one.outcome for one in people.outcomes] == ["confirmed"] * 3

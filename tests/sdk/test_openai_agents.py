@@ -13,6 +13,7 @@ from agents import (
     ModelResponse,
     SessionSettings,
     Usage,
+    UserError,
     function_tool,
     set_tracing_disabled,
 )
@@ -242,6 +243,37 @@ def test_another_version_of_the_agent_does_not_go_on(
         asyncio.run(agreed(people, asking, timeout=0, agent_version="1"))
     with pytest.raises(NotResumable):
         asyncio.run(agreed(people, bank.agent(), agent_version="2"))
+
+
+def test_another_agent_does_not_go_on(people: FakeApprover, bank: Bank) -> None:
+    asking = bank.agent([call("call_1", "pay", **PAYMENT)])
+    with pytest.raises(keyturn.Paused):
+        asyncio.run(agreed(people, asking, timeout=0))
+    people.approve("pay")
+    renamed = bank.agent(says("Paid."))
+    renamed.name = "Somebody else"
+    with pytest.raises(UserError, match="agent"):
+        asyncio.run(agreed(people, renamed))
+    assert bank.paid == []
+
+
+def test_an_agent_that_is_another_ones_tool_pauses_both(
+    people: FakeApprover, bank: Bank
+) -> None:
+    def chief(*answers: Any, clerk: Agent[Any]) -> Agent[Any]:
+        tool = clerk.as_tool(tool_name="delegate", tool_description="Let the clerk do.")
+        return Agent(name="Chief", model=Scripted(*answers), tools=[tool])
+
+    delegating = [call("call_0", "delegate", input="Pay.")]
+    asking = bank.agent([call("call_1", "pay", **PAYMENT)])
+    with pytest.raises(keyturn.Paused):
+        asyncio.run(agreed(people, chief(delegating, clerk=asking), timeout=0))
+    people.approve("pay")
+    going_on = bank.agent(says("Paid by the clerk."))
+    result = asyncio.run(agreed(people, chief(says("Paid."), clerk=going_on)))
+    assert result.final_output == "Paid."
+    assert outputs(going_on) == {"call_1": "PAY-1"}
+    assert bank.paid == ["1240.00"]
 
 
 def test_a_tool_that_would_act_by_itself_is_refused(people: FakeApprover) -> None:
