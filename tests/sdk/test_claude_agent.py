@@ -7,6 +7,9 @@ from uuid import uuid4
 
 import pytest
 from claude_agent_sdk import (
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    HookMatcher,
     PermissionResultAllow,
     PermissionResultDeny,
     ToolPermissionContext,
@@ -16,6 +19,7 @@ from claude_agent_sdk.testing import run_session_store_conformance
 from keyturn import AsyncClient
 from keyturn.claude_agent import KeyturnStore, Permissions
 from keyturn.testing import FakeApprover
+from tests.sdk.pretended_claude import PretendedClaude, asks_for, hook_for
 from tests.sdk.worlds import Real, World
 
 COMMAND = {"command": "rm -r build"}
@@ -188,3 +192,50 @@ def test_a_batch_that_is_sent_again_is_kept_once(real: Real) -> None:
 
     found = [one.get("uuid") for one in asyncio.run(work())]
     assert found == ["a", "b", "c", None, None]
+
+
+# -- Through the SDK --------------------------------------------------------------------
+
+
+def worked(people: FakeApprover, *asks: dict[str, Any]) -> PretendedClaude:
+    claude = PretendedClaude(*asks)
+
+    async def work() -> None:
+        async with people.async_client() as client:
+            permissions = Permissions(client, session="TASK-1", timeout=0)
+            matcher = HookMatcher(
+                hooks=[permissions.pre_tool_use], timeout=700, on_failure="block"
+            )
+            options = ClaudeAgentOptions(
+                can_use_tool=permissions.can_use_tool, hooks={"PreToolUse": [matcher]}
+            )
+            async with ClaudeSDKClient(options, transport=claude) as agent:
+                await agent.query("Clean up.")
+                async for _ in agent.receive_response():
+                    pass
+
+    asyncio.run(work())
+    return claude
+
+
+def test_the_sdk_hands_on_what_people_said(people: FakeApprover) -> None:
+    people.edit("Bash", command="ls")
+    people.reject("Write", reason="Not there")
+    claude = worked(
+        people,
+        asks_for("Bash", COMMAND, call="toolu_1"),
+        asks_for("Write", {"path": "/etc/hosts"}, call="toolu_2"),
+        hook_for("Bash", COMMAND, call="toolu_3"),
+        hook_for("Sleep", {}, call="toolu_4"),
+    )
+    assert claude.answers["0"]["behavior"] == "allow"
+    assert claude.answers["0"]["updatedInput"] == {"command": "ls"}
+    assert claude.answers["1"]["behavior"] == "deny"
+    assert claude.answers["1"]["message"].endswith("Not there")
+    allowed, deferred = (
+        claude.answers[number]["hookSpecificOutput"] for number in ("2", "3")
+    )
+    assert allowed["updatedInput"] == {"command": "ls"}
+    assert deferred["permissionDecision"] == "defer"
+    (matcher,) = claude.hooks["PreToolUse"]
+    assert matcher["onFailure"] == "block"
