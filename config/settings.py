@@ -74,6 +74,8 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
     "guardian",
     "django_htmx",
     "rest_framework",
@@ -213,6 +215,16 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_SESSION_REMEMBER = False
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = _base.scheme
+MFA_ADAPTER = "tenants.signin.factors.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_FORMS = {
+    "activate_totp": "tenants.signin.forms.ActivateForm",
+    "authenticate": "tenants.signin.forms.AuthenticateForm",
+    "reauthenticate": "tenants.signin.forms.ReauthenticateForm",
+}
+MFA_TOTP_ISSUER = "Keyturn"
+MFA_TOTP_TOLERANCE = 1  # steps of 30 s, for slow hands and clocks; each counts once
+MFA_RECOVERY_CODES_SHOW_ONCE = True
 
 _smtp = env.text("KEYTURN_SMTP_URL")
 MAILERS = {

@@ -23,10 +23,13 @@ EVERYONE: Final = frozenset(Role)
 OWNERS: Final = frozenset({Role.OWNER})
 ADMINISTRATORS: Final = frozenset({Role.OWNER, Role.ADMIN})
 OVERSEERS: Final = frozenset({Role.OWNER, Role.ADMIN, Role.AUDITOR})
+# Recovery codes stand in for one of these, and are none by themselves.
+SECOND_FACTORS: Final = frozenset({"totp", "webauthn"})
 
 # The object at hand may have been loaded before the person was deactivated.
 _MEMBERSHIPS = """
-    SELECT m.tenant_id, m.slug, m.name, m.member_id, m.role
+    SELECT m.tenant_id, m.slug, m.name, m.member_id, m.role,
+      ARRAY(SELECT f.type FROM mfa_authenticator f WHERE f.user_id = u.id)
     FROM tenants_user u CROSS JOIN LATERAL keyturn_memberships(u.id) m
     WHERE u.id = %s AND u.is_active ORDER BY m.name, m.tenant_id
 """
@@ -45,6 +48,8 @@ class Membership:
     member_id: UUID
     user_id: UUID
     role: Role
+    factors: frozenset[str] = frozenset()
+    """The kinds of second factor that the person has: `totp`, `webauthn`."""
 
     @property
     def administers(self) -> bool:
@@ -71,8 +76,9 @@ def memberships(user: User | AnonymousUser) -> list[Membership]:
                 member_id=member_id,
                 user_id=user.pk,
                 role=Role(role),
+                factors=SECOND_FACTORS & set(factors),
             )
-            for tenant_id, slug, name, member_id, role in cursor.fetchall()
+            for tenant_id, slug, name, member_id, role, factors in cursor.fetchall()
         ]
 
 

@@ -1,12 +1,23 @@
 """What signing in means here: nobody gets in without it being on the record."""
 
+from typing import Any, Final
+
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.mfa.models import Authenticator
+from allauth.mfa.utils import is_mfa_enabled
+from allauth.usersessions.models import UserSession
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
 
 from tenants.access import memberships
+from tenants.authentication import methods_of
 from tenants.models import User
 from tenants.services import record_sign_in
+
+CODE: Final = "mfa_reauthenticate"
+PASSKEY: Final = "mfa_reauthenticate:webauthn"
+
+type Method = dict[str, Any]
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # is untyped
@@ -20,5 +31,18 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # is untyped
         """Begin the session, once each of the person's tenants has recorded it."""
         if isinstance(user, User):
             for membership in memberships(user):
-                record_sign_in(membership)
+                record_sign_in(membership, methods_of(request, user))
         super().login(request, user)
+        UserSession.objects.create_from_request(request)
+
+    def get_reauthentication_methods(self, user: Any) -> list[Method]:
+        """Whoever has a second factor proves it by that: a password is soon watched."""
+        methods: list[Method] = super().get_reauthentication_methods(user)
+        second = [one for one in methods if one["id"].startswith("mfa_")]
+        return _by_habit(user, second) or methods
+
+
+def _by_habit(user: Any, methods: list[Method]) -> list[Method]:
+    """A code first for people with an app; a passkey first for all others."""
+    first = CODE if is_mfa_enabled(user, [Authenticator.Type.TOTP]) else PASSKEY
+    return sorted(methods, key=lambda one: one["id"] != first)

@@ -79,14 +79,31 @@ def authenticate_key(header: str | None) -> Principal:
 def person_of(request: HttpRequest, user: User, membership: Membership) -> Person:
     """The member behind a browser session, and how they proved who they are."""
     records = get_authentication_records(request, user)
-    newest = max((each["at"] for each in records), default=None)
+    proofs = [each for each in records if _proves(each, membership)]
+    newest = max((each["at"] for each in proofs), default=None)
     return Person(
         tenant_id=membership.tenant_id,
         member_id=membership.member_id,
         user_id=membership.user_id,
         authenticated_ago=None if newest is None else time.time() - newest,
-        methods=tuple(each["method"] for each in records),
+        methods=methods_of(request, user),
+        factors=membership.factors,
     )
+
+
+def methods_of(request: HttpRequest, user: User) -> tuple[str, ...]:
+    """What this session was proved with, each once, the newest last.
+
+    `password`, `totp`, `webauthn`, `recovery_codes`.
+    """
+    records = get_authentication_records(request, user)
+    named = [each.get("type", each["method"]) for each in records]
+    return tuple(reversed(dict.fromkeys(reversed(named))))
+
+
+def _proves(record: dict[str, Any], membership: Membership) -> bool:
+    """Whoever has a second factor has proved nothing by a password alone."""
+    return record["method"] == "mfa" or not membership.factors
 
 
 class KeyAuthentication(BaseAuthentication):

@@ -25,9 +25,10 @@ class Principal:
 class Person:
     """A member of one tenant, signed in through a browser session.
 
-    `authenticated_ago` (seconds) and `methods` say how they proved who they are. An
-    age and no time, because it is measured with one process's clock, which is never
-    compared with another's.
+    `authenticated_ago` (seconds) and `methods` say how they proved who they are; with
+    `factors`, kinds of second factor, only one of those proves it. An age and no time,
+    because it is measured with one process's clock, which is never compared with
+    another's.
     """
 
     tenant_id: UUID
@@ -35,6 +36,7 @@ class Person:
     user_id: UUID
     authenticated_ago: float | None = None
     methods: tuple[str, ...] = ()
+    factors: frozenset[str] = frozenset()
 
     @property
     def actor(self) -> Actor:

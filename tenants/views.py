@@ -64,8 +64,8 @@ def _begin(request: HttpRequest, form: FirstRunForm) -> HttpResponse:
 def _sign_in(request: HttpRequest, user: User) -> None:
     """As the sign-in page does it: recorded, with the time and the method."""
     user.backend = BACKEND
-    get_adapter(request).login(request, user)
     record_authentication(request, user, method="password")
+    get_adapter(request).login(request, user)
 
 
 def _key_shown_once(begun: FirstRun) -> dict[str, str]:

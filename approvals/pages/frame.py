@@ -59,7 +59,7 @@ def frame(
         role=viewer.membership.role.label,
         home_href=address("queue", viewer.slug),
         sign_out_href=reverse("account_logout"),
-        password_href=reverse("account_change_password"),
+        security_href=reverse("mfa_index"),
         nav=_nav(viewer, place, counts["mine"]),
         admin=_items(
             viewer, ADMINISTERED if viewer.membership.administers else (), place

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from approvals.presentation.edit import Control
+from approvals.presentation.proof import Proof
 
 VERDICTS = ("reject", "respond", "request_changes", "edit", "approve")
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -56,7 +57,7 @@ class Desk:
     recap: tuple[RecapRow, ...] = ()
     blocked: Mapping[str, str] = field(default_factory=dict)
     reason: str = "on_reject"
-    reauthentication: bool = False
+    reauthentication: Proof | None = None
     dismisses: tuple[str, ...] = ()
     reply: tuple[Control, ...] = ()
     form: SheetState | None = None

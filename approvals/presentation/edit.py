@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from approvals.presentation.arguments import ArgumentNode
+from approvals.presentation.proof import Proof
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,7 @@ class EditView:
     counts: bool = False
     reason: str = ""
     reason_required: bool = False
-    reauthentication: bool = False
+    reauthentication: Proof | None = None
     errors: Mapping[str, str] = field(default_factory=dict)
     differences: tuple[Difference, ...] = ()
     tree: ArgumentNode | None = None

@@ -29,7 +29,7 @@ class Shell:
     role: str
     home_href: str
     sign_out_href: str
-    password_href: str
+    security_href: str
     nav: tuple[NavItem, ...]
     admin: tuple[NavItem, ...] = ()
     views: tuple[NavItem, ...] = ()

@@ -45,7 +45,7 @@ MENDABLE: Final = frozenset(
 
 
 @member_page
-@sensitive_post_parameters("password")
+@sensitive_post_parameters("password", "code")
 @require_http_methods(["GET", "HEAD", "POST"])
 def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
     """POST requests/{id}/decide: 303 to the case, or to the next one where that is wanted;
@@ -127,4 +127,4 @@ def tried(
 
 ONWARD: Final = "onward"
 REMEMBERED: Final = 31_536_000  # seconds: a year
-UNKEPT: Final = frozenset({"csrfmiddlewaretoken", "password", "digest"})
+UNKEPT: Final = frozenset({"csrfmiddlewaretoken", "password", "code", "digest"})

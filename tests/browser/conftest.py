@@ -78,7 +78,8 @@ def visit(chromium: Browser, installation: "Installation") -> Iterator[Visit]:
     visitors: list[Visitor] = []
 
     def new(somebody: "Somebody | None" = None, **options: object) -> Visitor:
-        context = chromium.new_context(base_url=installation.url, **options)  # type: ignore[arg-type]
+        options.setdefault("base_url", installation.url)
+        context = chromium.new_context(**options)  # type: ignore[arg-type]
         visitors.append(Visitor(context, installation.url, somebody))
         return visitors[-1]
 

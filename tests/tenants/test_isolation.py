@@ -34,10 +34,12 @@ GLOBAL = {
     "django_session",
     "guardian_groupobjectpermission",
     "guardian_userobjectpermission",
+    "mfa_authenticator",
     "tenants_tenant",
     "tenants_user",
     "tenants_user_groups",
     "tenants_user_user_permissions",
+    "usersessions_usersession",
 }
 # The ledger's tables are written by its functions alone, and refer to no row.
 LEDGER = {"audit_entry", "audit_head"}

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
+from django.urls import reverse
+from django.utils.http import urlencode
+
 from approvals.models import Decision
 from approvals.pages.addresses import address
 from approvals.pages.case.asked import keys_of
@@ -12,6 +15,7 @@ from approvals.presentation.arguments import Money
 from approvals.presentation.controls import reply_controls
 from approvals.presentation.desk import VERDICTS, Desk, RecapRow, SheetState
 from approvals.presentation.edit import Control
+from approvals.presentation.proof import Proof
 from approvals.presentation.reading import filled
 from approvals.problems import (
     OWN_REQUEST,
@@ -109,13 +113,26 @@ def _why(record: CaseRecord, problem: Problem) -> str:
     return problem.detail
 
 
-def asks_who(record: CaseRecord) -> bool:
-    """Whether the policy wants a sign-in newer than this person's."""
+def asks_who(record: CaseRecord) -> Proof | None:
+    """How to prove it, where the policy wants a sign-in newer than this person's."""
     fresh = record.obligation.reauthentication if record.obligation else None
-    if fresh is None:
-        return False
     ago = record.viewer.person.authenticated_ago
-    return ago is None or ago > fresh
+    if fresh is None or (ago is not None and ago <= fresh):
+        return None
+    return _proof(record)
+
+
+def _proof(record: CaseRecord) -> Proof:
+    """By the second factor, for whoever has one."""
+    factors = record.viewer.person.factors
+    if not factors:
+        return Proof(field="password")
+    here = urlencode({"next": address("case", record.slug, record.request.id)})
+    href = f"{reverse('mfa_reauthenticate_webauthn')}?{here}"
+    return Proof(
+        field="code" if "totp" in factors else "",
+        passkey_href=href if "webauthn" in factors else "",
+    )
 
 
 def _dismissed_by_change(record: CaseRecord) -> tuple[str, ...]:

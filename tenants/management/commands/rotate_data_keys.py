@@ -13,12 +13,14 @@ from kernel.problems import Problem
 from kernel.sealing import Unreadable
 from tenants.master_keys import add_master_key, keep_first_key, master_keys
 from tenants.services.data_keys import rewrap_data_key
+from tenants.services.second_factors import reseal_factor, sealed_factors
 
 
 class Command(BaseCommand):
     help = (
         "Wrap the data key of every tenant under the first key in KEYTURN_DATA_KEYS."
-        " Nothing that is sealed has to be written again. It may be repeated."
+        " What they seal is not written again; people's second factors are."
+        " It may be repeated."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -39,8 +41,10 @@ class Command(BaseCommand):
             master_keys()
             add_master_key(path)
         count = self._rewrap_all()
+        self._reseal_all()
         if forget:
             count += self._rewrap_all()  # of tenants that were founded meanwhile
+            self._reseal_all()
             keep_first_key(path)
         (first, *others) = master_keys()
         self.stdout.write(f"{count} keys wrapped anew under {first.hex()}.")
@@ -57,3 +61,11 @@ class Command(BaseCommand):
                     raise CommandError(f"Tenant {tenant_id}: {error}") from error
                 progress(done, len(tenants))
         return count
+
+    def _reseal_all(self) -> None:
+        """Second factors are people's, not a tenant's: they are sealed again one by one."""
+        for factor_id in sealed_factors():
+            try:
+                reseal_factor(factor_id)
+            except (Unreadable, Problem) as error:
+                raise CommandError(f"Second factor {factor_id}: {error}") from error

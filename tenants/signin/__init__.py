@@ -1,0 +1,1 @@
+"""How people guard their own sign-in: second factors and devices, outside any tenant."""

@@ -1,0 +1,117 @@
+"""A passkey in a real browser, with a virtual authenticator: added, asked for, recorded."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from approvals.models import Decision, Request
+from kernel.scope import tenant_transaction
+from tests.approvals.stage import Stage, fresh_stage
+from tests.browser.conftest import Visit
+from tests.factories import Somebody
+from tests.installation import Installation
+from tests.tenants.second_factors import PASSWORD, with_password
+
+OPTIONS = {
+    "protocol": "ctap2",
+    "transport": "internal",
+    "hasResidentKey": True,
+    "hasUserVerification": True,
+    "isUserVerified": True,
+    "automaticPresenceSimulation": True,
+}
+
+
+@pytest.fixture
+def stage() -> Stage:
+    stage = fresh_stage()
+    with_password(stage.bob.user)
+    return stage
+
+
+@pytest.fixture
+def page(visit: Visit, installation: Installation) -> Page:
+    page = visit(base_url=named(installation)).page
+    device(page)
+    return page
+
+
+def named(installation: Installation) -> str:
+    """A browser makes no passkey for an address that is a number."""
+    return installation.url.replace("127.0.0.1", "localhost")
+
+
+def device(page: Page) -> None:
+    """Something in the computer that keeps passkeys, and signs when it is asked to."""
+    session = page.context.new_cdp_session(page)
+    session.send("WebAuthn.enable")
+    session.send("WebAuthn.addVirtualAuthenticator", {"options": OPTIONS})
+
+
+def enter(page: Page, somebody: Somebody, path: str) -> None:
+    """The first step of signing in."""
+    page.goto(path)
+    page.get_by_label("E-mail").fill(somebody.user.email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def add_passkey(page: Page, somebody: Somebody) -> None:
+    enter(page, somebody, "/accounts/2fa/webauthn/add/")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_label("Its name").fill("This laptop")
+    page.get_by_role("button", name="Add a passkey").click()
+    expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
+
+
+def sign_out(page: Page) -> None:
+    page.goto("/accounts/logout/")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+def how(stage: Stage, request: Request) -> list[str]:
+    with tenant_transaction(stage.tenant_id):
+        row = Decision.objects.get(request=request)
+    methods: list[str] = row.authentication["methods"]
+    return methods
+
+
+def test_a_passkey_is_the_second_step_of_signing_in(page: Page, stage: Stage) -> None:
+    add_passkey(page, stage.bob)
+    sign_out(page)
+    enter(page, stage.bob, "/accounts/2fa/webauthn/")
+    expect(page.get_by_role("heading", name="The second key")).to_be_visible()
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page.get_by_role("row", name="This laptop")).to_be_visible()
+
+
+def test_a_policy_asks_for_the_passkey_and_the_decision_says_so(
+    page: Page, stage: Stage
+) -> None:
+    stage.policy(reauthentication=60)
+    add_passkey(page, stage.bob)
+    request = stage.ask()
+    page.goto(f"/r/{request.id}")
+    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("dialog").get_by_role("link", name="Use your passkey").click()
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page.locator("#case-title")).to_have_text(request.title)
+    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("dialog").get_by_role("button", name="Approve").click()
+    expect(page.locator("#outcome")).to_be_focused()
+    assert stage.fresh(request).state == "approved"
+    assert how(stage, request) == ["password", "webauthn"]
+
+
+def test_a_device_without_the_passkey_lets_nobody_in(
+    page: Page, stage: Stage, visit: Visit, installation: Installation
+) -> None:
+    add_passkey(page, stage.bob)
+    other = visit(base_url=named(installation)).page
+    device(other)
+    enter(other, stage.bob, "/accounts/2fa/webauthn/")
+    other.get_by_role("button", name="Use a passkey").click()
+    expect(other.locator("[data-passkey-error]")).to_contain_text("Nothing was signed")
+    other.goto("/accounts/2fa/")
+    expect(other.get_by_role("heading", name="The second key")).to_be_visible()
