@@ -14,6 +14,7 @@ from approvals.views.link import link
 from approvals.views.remarks import comment_page, take_page
 from approvals.views.resolve import resolve_page
 from approvals.views.revoke import revoke_page
+from approvals.views.styleguide import styleguide
 from approvals.views.together import together
 from approvals.views.webhooks import delivery, webhook, webhooks
 from approvals.wait.approval import approval
@@ -40,6 +41,7 @@ urlpatterns = [
     path(f"{AAP}/<uuid:id>", aap.one),
     path(f"{AAP}/<uuid:id>/consume", aap.consumption),
     path(f"{AAP}/<uuid:id>/outcome", aap.outcome),
+    path("styleguide", styleguide, name="styleguide"),
     path("r/<uuid:id>", link, name="link"),
     path(f"{PAGES}/", home, name="tenant"),
     path(f"{PAGES}/queue", queue, name="queue"),
