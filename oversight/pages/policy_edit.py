@@ -98,7 +98,8 @@ def policy_form(
         variables=tuple((one, MEANINGS[one]) for one in VARIABLES),
         matching=matching(typed.selector or "true"),
         errors=errors,
-        error=errors.get("", ""),
+        # A name that is given has no field of its own.
+        error=errors.get("", errors.get("name", "") if name else ""),
         selector_error=errors.get("selector", ""),
         trial=trial,
     )

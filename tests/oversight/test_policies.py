@@ -461,6 +461,13 @@ def test_a_note_with_a_null_character_is_refused(alice: Reader) -> None:
     assert list(keep(alice, note="a\x00b").context["form"].errors) == ["note"]
 
 
+def test_a_name_that_cannot_be_one_is_told_of_without_its_field(alice: Reader) -> None:
+    said = {**PAYMENTS, "act": "keep", "seen": ""}
+    answer = alice.post(f"policies/{'x' * 101}/edit", said)
+    assert answer.status_code == 422
+    assert "A name is one word" in answer.context["form"].error
+
+
 def test_a_form_of_any_shape_is_answered(alice: Reader) -> None:
     for said in (
         {},
