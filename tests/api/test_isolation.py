@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from approvals.models import Decision, Request
+from approvals.models import Decision, Request, Sight
 from approvals.services.queues import give_right
 from kernel.ids import new_id
 from kernel.scope import tenant_transaction
@@ -84,8 +84,8 @@ def unchanged(world: World) -> Any:
 
 
 def rows(world: World) -> Trace:
-    """All but the rows of those who try."""
-    tried = ("tenants_", "approvals_queue", "audit_")
+    """All but the rows of those who try, and who was shown a case, which pages note."""
+    tried = ("tenants_", "approvals_queue", "approvals_sight", "audit_")
     found = trace(world.house.id).items()
     return {table: row for table, row in found if not table.startswith(tried)}
 
@@ -337,6 +337,7 @@ def name_of(world: World, name: str) -> Any:
 
 
 def test_no_get_anywhere_changes_anything(world: World) -> None:
+    """But that a page notes whom it showed a case: those who may see it, and no other."""
     before = trace(world.house.id)
     agent, bob = world.house.robot.client(), world.house.bob.scripted()
     alice = world.house.alice.scripted()
@@ -345,7 +346,11 @@ def test_no_get_anywhere_changes_anything(world: World) -> None:
             continue  # it never ends; its own tests read it
         for get in (agent.get, alice.get, bob.head):
             get(place)
-    assert trace(world.house.id) == before
+    after = trace(world.house.id)
+    assert {t for t in after if after[t] != before[t]} <= {Sight._meta.db_table}
+    with tenant_transaction(world.house.id):
+        shown = set(Sight.objects.values_list("member_id", flat=True))
+    assert shown <= {world.house.alice.id, world.house.bob.id}
 
 
 def test_no_address_anywhere_takes_an_agents_decision(world: World) -> None:
