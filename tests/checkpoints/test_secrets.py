@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from checkpoints.models import SecretName, Tool
@@ -335,8 +335,9 @@ def test_no_two_secrets_share_a_variable(
     assert variable_of(joined, other) != variable_of(slug, f"{name}_{other}")
 
 
-@given(st.text(min_size=8).filter(lambda text: text.isprintable()))
+@given(st.text(min_size=8).filter(str.isprintable))
 def test_each_usual_form_of_a_value_is_cut_out(value: str) -> None:
+    assume(value not in "<secret://a>")  # what stands there afterwards
     values = Values({"a": value})
     for form in (
         value,
