@@ -11,6 +11,7 @@ from approvals.presentation.desk import VERDICTS, Desk, RecapRow, SheetState
 from approvals.presentation.edit import Control
 from approvals.presentation.marks import KINDS
 from approvals.presentation.progress import CHECKS, CheckPin, Progress, Step
+from approvals.presentation.proof import Proof
 from approvals.presentation.queue import Facet, QueueRow, QueueView
 from approvals.presentation.shell import Empty, Notice, Pages
 
@@ -226,7 +227,7 @@ def _desk(*, closed: str = "") -> Desk:
         recap=(RecapRow(label="Runs", text="pay", exact=True),),
         blocked=dict.fromkeys(VERDICTS, closed) if closed else {"edit": "Not yours."},
         reason="always",
-        reauthentication=True,
+        reauthentication=Proof(field="password"),
         dismisses=("Maren Lindqvist",),
         form=SheetState(verdict="reject", errors={"reason": "Say why."}, kept=True),
         closed=closed,
