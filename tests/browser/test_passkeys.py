@@ -7,6 +7,7 @@ from approvals.models import Decision, Request
 from kernel.scope import tenant_transaction
 from tests.approvals.stage import Stage, fresh_stage
 from tests.browser.conftest import Visit
+from tests.browser.test_accessibility import violations
 from tests.factories import Somebody
 from tests.installation import Installation
 from tests.tenants.second_factors import PASSWORD, with_password
@@ -115,3 +116,29 @@ def test_a_device_without_the_passkey_lets_nobody_in(
     expect(other.locator("[data-passkey-error]")).to_contain_text("Nothing was signed")
     other.goto("/accounts/2fa/")
     expect(other.get_by_role("heading", name="The second key")).to_be_visible()
+
+
+NARROW = {"width": 360, "height": 740}
+OWN = ("", "webauthn/", "webauthn/add/", "totp/activate/", "recovery-codes/generate/")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_about_ones_own_sign_in_fit_and_have_no_violation(
+    visit: Visit, stage: Stage, installation: Installation, scheme: str
+) -> None:
+    page = visit(
+        base_url=named(installation), viewport=NARROW, color_scheme=scheme
+    ).page
+    device(page)
+    add_passkey(page, stage.bob)
+    found = {"codes": broken(page)}
+    for path in (*(f"/accounts/2fa/{name}" for name in OWN), "/accounts/devices/"):
+        page.goto(path, wait_until="load")
+        assert page.url.endswith(path)
+        found[path] = broken(page)
+    assert {path: said for path, said in found.items() if said} == {}
+
+
+def broken(page: Page) -> list[str]:
+    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    return [*violations(page), *(["it is wider than the screen"] if wide else [])]

@@ -35,7 +35,7 @@ def test_each_sign_in_is_listed_with_its_browser() -> None:
     here = signed_in(lea, **named("Here"))
     signed_in(lea, **named("<script>There"))
     html = here.get(PAGE).content.decode()
-    assert html.count("this device") == 1
+    assert html.count("This device") == 1
     assert "&lt;script&gt;There" in html
     assert "127.0.0.1" in html
 
