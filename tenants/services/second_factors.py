@@ -6,7 +6,11 @@ from typing import Final
 from allauth.mfa.models import Authenticator
 from django.db import transaction
 
+from audit.append import Actor
+from tenants.access import Membership, memberships
 from tenants.factors import is_sealed_first, opened_factor, sealed_factor
+from tenants.models import User
+from tenants.verbs import Gate, Verb, perform
 
 # Where each kind keeps what is sealed. A passkey's half is public.
 PLACES: Final = {"totp": "secret", "recovery_codes": "seed"}
@@ -31,3 +35,23 @@ def reseal_factor(factor_id: int) -> bool:
         row.data[place] = sealed_factor(opened_factor(row.data[place]))
         row.save(update_fields=["data"])
     return True
+
+
+def remove_factors(user: User) -> int:
+    """Remove all of a person's, first on the record of each of their tenants; how many."""
+    rows = Authenticator.objects.filter(user_id=user.pk)
+    if not rows.exists():
+        return 0
+    for membership in memberships(user):
+        _record_removal(membership)
+    count: int = rows.delete()[0]
+    return count
+
+
+def _record_removal(membership: Membership) -> None:
+    def work(verb: Verb) -> None:
+        operator = Actor("operator", verb.tenant_id)
+        subject = ("member", membership.member_id)
+        verb.record("member.factors_removed", actor=operator, subject=subject)
+
+    perform(membership.tenant_id, work, gate=Gate.NONE)

@@ -1,6 +1,7 @@
 """A password alone does not sign in whoever has a second factor, and nothing is guessed."""
 
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -269,3 +270,27 @@ def test_without_its_key_nobody_is_let_in(path: Path) -> None:
     browser.raise_request_exception = False
     assert browser.post(ASK, {"code": code_of()}).status_code in (500, 503)
     assert not is_signed_in(browser)
+
+
+# -- Lost ------------------------------------------------------------------------------
+
+
+def test_an_operator_lets_somebody_in_who_has_lost_theirs(house: House) -> None:
+    bob, other = with_app(house.bob.user), with_app(fresh_user("Max"))
+    out = StringIO()
+    call_command("remove_second_factors", bob.email, confirm=bob.email, stdout=out)
+    assert out.getvalue() == "2 removed.\n"
+    assert is_signed_in(with_password_only(bob)[0])
+    assert not is_signed_in(with_password_only(other)[0])
+    assert ("member.factors_removed", {}) in kinds(house)
+
+
+def test_a_slip_removes_nothing(lea: User) -> None:
+    other = fresh_user("Max").email
+    for email, confirm, why in (
+        (lea.email, other, "another address"),
+        ("nobody@example.test", "nobody@example.test", "Nobody signs in"),
+    ):
+        with pytest.raises(CommandError, match=why):
+            call_command("remove_second_factors", email, confirm=confirm)
+    assert not is_signed_in(with_password_only(lea)[0])
