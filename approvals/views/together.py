@@ -23,6 +23,7 @@ from tenants.pages import member_page
 TEMPLATE: Final = "approvals/together.html"
 NEEDS_REASON: Final = "Say why; their agents and the auditor read it."
 TOO_LONG: Final = "A reason has at most 4,000 characters."
+NO_TEXT: Final = "Null characters are not allowed."
 
 
 @member_page
@@ -61,6 +62,8 @@ def _answer(request: DeskRequest, page: TogetherPage, ids: list[UUID]) -> HttpRe
 def _flaw(verdict: str, reason: str) -> str:
     if len(reason) > LONGEST:
         return TOO_LONG
+    if "\0" in reason:
+        return NO_TEXT
     return NEEDS_REASON if verdict == "reject" and not reason.strip() else ""
 
 

@@ -30,7 +30,7 @@ class Filter:
     @classmethod
     def read(cls, given: Mapping[str, str]) -> Self:
         """Days are those of the installation's time zone; `until` is included."""
-        typed = {name: given.get(name, "").strip()[:200] for name in FIELDS}
+        typed = {name: _text(given, name) for name in FIELDS}
         errors: dict[str, str] = {}
         until = _day(typed, "until", errors)
         wanted = Wanted(
@@ -50,6 +50,11 @@ class Filter:
     @property
     def is_first_page(self) -> bool:
         return self.wanted.before is None
+
+
+def _text(given: Mapping[str, str], name: str) -> str:
+    """Without what PostgreSQL takes in no text, so that there is nothing to find."""
+    return given.get(name, "").replace("\0", "").strip()[:200]
 
 
 def _subject(typed: Mapping[str, str], errors: dict[str, str]) -> UUID | None:

@@ -124,6 +124,17 @@ def test_a_filter_that_is_wrong_says_where_and_shows_nothing(
     assert f'id="{field}-error"' in answer.content.decode()
 
 
+@pytest.mark.parametrize("field", ["kind", "actor"])
+def test_a_null_character_in_a_filter_finds_nothing_else(
+    stage: Stage, alice: Reader, field: str
+) -> None:
+    record(stage, "thing.done")
+    view = shown(alice, f"?{field}=%00nobody%00")
+    assert (view.rows, view.typed[field]) == ((), "nobody")
+    answer, body = exported(stage, form="ndjson", **{field: "\0nobody"})
+    assert (answer.status_code, body) == (200, b"")
+
+
 def test_hostile_data_is_inert(stage: Stage, alice: Reader) -> None:
     record(stage, "thing.done", said="<script>alert(1)</script>\u202egpj.exe")
     html = alice.get("audit").content.decode()

@@ -191,6 +191,18 @@ def test_any_are_rejected_together_with_a_reason(stage: Stage) -> None:
     assert states(stage, *asked) == ["rejected"] * 3
 
 
+def test_a_reason_with_a_null_character_is_refused_and_nothing_is_decided(
+    stage: Stage,
+) -> None:
+    asked = tag(stage)
+    bob = reader(stage)
+    page = looked_at(bob, "approve", asked)
+    response = answer(bob, page, reason="Harm\0less.")
+    assert response.status_code == 422
+    assert response.context["page"].error
+    assert states(stage, asked) == ["pending"]
+
+
 def test_what_is_not_seen_is_not_there(stage: Stage) -> None:
     request, theirs = tag(stage), fresh_stage().ask()
     bob = reader(stage)
