@@ -33,7 +33,10 @@ PATH: Final = r"(tool|risk|environment|agent|target|session\.subject|(?:argument
 VALUE: Final = rf"({TEXT}|-?\d+(?:\.\d+)?|true|false|null)"
 READ: Final = rf"(?:double|int|uint|string)\(\s*{PATH}\s*\)|{PATH}"
 COMPARISON: Final = re.compile(rf"(?:{READ})\s*(==|!=|>=|<=|>|<)\s*{VALUE}")
-MEMBERSHIP: Final = re.compile(rf"{PATH}\s+in\s+\[((?:\s*{VALUE}\s*,?)+)\]")
+# One way only to read a list: what could be cut in many would be tried in all of them.
+MEMBERSHIP: Final = re.compile(
+    rf"{PATH}\s+in\s+\[(\s*+{VALUE}(?:\s*+,\s*+{VALUE})*+\s*+,?+\s*+)\]"
+)
 TEST: Final = re.compile(rf"{PATH}\.(startsWith|endsWith|contains)\(\s*({TEXT})\s*\)")
 PRESENCE: Final = re.compile(rf"(!?)\s*has\(\s*{PATH}\s*\)")
 TRUTH: Final = re.compile(rf"(!?)\s*{PATH}")

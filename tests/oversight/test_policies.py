@@ -382,6 +382,8 @@ def test_lists_cost_the_same_however_many_there_are(
         ("true", "every action"),
         ("risk == 'critical'", "the risk is critical"),
         ("tool in ['pay', 'Pay now']", "the tool is pay or “Pay now”"),
+        ("tool in [ 'a' , 'b', ]", "the tool is a or b"),
+        ("arguments.n in [1, 2.5, -30]", "n is 1, 2.5 or -30"),
         ("!has(facts.checked)", "the fact checked is not given"),
         (
             "(tool == 'a' || tool == 'b') && arguments.n < -2.50",
@@ -397,6 +399,8 @@ def test_lists_cost_the_same_however_many_there_are(
         ("risk == 'low' ? true : tool == 'a'", ""),
         ("tool == 'a' && size(arguments) > 3", ""),
         ("!(tool == 'a' && risk == 'low')", ""),
+        # Digits can be cut in more ways than there is time to try.
+        (f"arguments.n in [{', '.join(['1' * 18] * 20)}, 1 + 1]", ""),
     ],
 )
 def test_selectors_in_words(selector: str, words: str) -> None:
