@@ -82,7 +82,7 @@ class Typed:
         """What was sent, as it was typed."""
         names = ("name", "note", "seen", *PLAIN, *TIMES, "editor_counts")
         return cls(
-            **{name: _text(post, name) for name in names},
+            **{name: str(post.get(name, "")).replace("\r\n", "\n") for name in names},
             rules=tuple(_rule(post, at) for at in post.getlist("rule")[:MOST_RULES]),
         )
 
@@ -125,11 +125,6 @@ def field_of(pointer: str | None) -> str:
     if parts[:1] == ["rules"]:
         return f"rule-{parts[1]}" if len(parts) > 1 else "rules"
     return parts[0] if parts else ""
-
-
-def _text(post: QueryDict, name: str) -> str:
-    """With the line ends of ours, and without what PostgreSQL takes in no text."""
-    return str(post.get(name, "")).replace("\r\n", "\n").replace("\0", "")
 
 
 def _rule(post: QueryDict, at: Any) -> TypedRule:

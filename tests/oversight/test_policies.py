@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.http import QueryDict
 
-from approvals.models import Policy, PolicyDraft, PolicyRevision
+from approvals.models import Policy, PolicyRevision
 from approvals.policy.selector import check_selector
 from approvals.services.policy_drafts import save_policy_draft
 from kernel.scope import tenant_transaction
@@ -138,12 +138,6 @@ def test_a_flaw_is_told_beside_its_field_and_nothing_is_lost(
     assert escape(sentence) in answer.content.decode()
     with tenant_transaction(stage.tenant_id):
         assert not Policy.objects.exists()
-
-
-def test_a_note_keeps_no_null_character(stage: Stage, alice: Reader) -> None:
-    assert keep(alice, note="As the\0 board asked.").status_code == 302
-    with tenant_transaction(stage.tenant_id):
-        assert PolicyDraft.objects.get().note == "As the board asked."
 
 
 def test_rules_that_only_together_ask_for_too_many_are_refused(
