@@ -164,6 +164,26 @@ def test_the_hook_denies_what_people_deny(people: FakeApprover) -> None:
     assert found["permissionDecisionReason"].endswith("No")
 
 
+def test_what_nobody_expected_is_no_permission(people: FakeApprover) -> None:
+    """The SDK takes a hook that fails for one without an opinion."""
+    people.approve()
+    hook = {"tool_name": "Bash", "tool_input": COMMAND, "tool_use_id": "toolu_1"}
+
+    async def work() -> tuple[Any, Any]:
+        async with people.async_client() as client:
+            permissions = Permissions(client, session="TASK-1")
+        # Closed: what it raises from here on is no error of ours.
+        context = ToolPermissionContext(tool_use_id="toolu_1")
+        return (
+            await permissions.pre_tool_use(hook, None, {"signal": None}),
+            await permissions.can_use_tool("Bash", COMMAND, context),
+        )
+
+    hooked, prompted = asyncio.run(work())
+    assert hooked["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert isinstance(prompted, PermissionResultDeny)
+
+
 def store(client: AsyncClient, prefix: str | None = None) -> KeyturnStore:
     prefix = prefix or str(uuid4())
     return KeyturnStore(client, subject="customer-7", prefix=prefix)

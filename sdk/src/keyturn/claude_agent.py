@@ -3,7 +3,9 @@
     permissions = Permissions(client, session="TASK-7")
     options = ClaudeAgentOptions(
         can_use_tool=permissions.can_use_tool,
-        hooks={"PreToolUse": [HookMatcher(hooks=[permissions.pre_tool_use])]},
+        hooks={"PreToolUse": [
+            HookMatcher(hooks=[permissions.pre_tool_use], on_failure="block")
+        ]},
         session_store=KeyturnStore(client, subject="customer-7"),
     )
 
@@ -82,7 +84,7 @@ class Permissions:
             allowed = await self._permitted(
                 name, given, str(context.tool_use_id), " ".join(said).strip()
             )
-        except KeyturnError as no:
+        except Exception as no:
             return PermissionResultDeny(
                 message=_why(no), interrupt=self._interrupts and not _is_answer(no)
             )
@@ -96,14 +98,14 @@ class Permissions:
         While nobody has answered the call is deferred: the run ends, and finds the
         answer when it is resumed.
         """
-        call = tool_use_id or str(hook["tool_use_id"])
         try:
+            call = tool_use_id or str(hook["tool_use_id"])
             allowed = await self._permitted(
                 hook["tool_name"], hook["tool_input"], call, ""
             )
         except Paused as paused:
             return _output("defer", permissionDecisionReason=str(paused))
-        except KeyturnError as no:
+        except Exception as no:  # raised, it would count as no opinion
             return _output("deny", permissionDecisionReason=_why(no))
         return _output("allow", updatedInput=allowed)
 
@@ -136,15 +138,17 @@ class Permissions:
             log.warning("%s could not be taken back: %s", approval, error)
 
 
-def _is_answer(no: KeyturnError) -> bool:
+def _is_answer(no: Exception) -> bool:
     return isinstance(no, Answered)
 
 
-def _why(no: KeyturnError) -> str:
+def _why(no: Exception) -> str:
     if isinstance(no, Answered):
         return f"A reviewer answers: {no.response}"
     if isinstance(no, NotNow) and no.approval.next == "stop":
         return refused(no.approval)
+    if not isinstance(no, KeyturnError):
+        log.error("nobody could be asked", exc_info=no)
     return str(no)
 
 
