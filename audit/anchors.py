@@ -39,6 +39,7 @@ from kernel.scope import tenant_transaction
 DOMAIN = b"keyturn/anchor/v1\0"
 FILE_NAME = "anchors.ndjson"
 LONGEST_LINE = 1024  # bytes; a line has some 450
+NEWEST = 5  # anchors of each chain that are remembered, for those who look
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,7 @@ class Anchors:
         found: list[Anchor] = []
         for line in self.lines:
             if line.tenant_id == tenant_id:
-                if line.since is not None:
-                    found = [each for each in found if each.seq <= line.since]
-                found.append(line)
+                found = _with(found, line)
         return found
 
     @property
@@ -133,6 +132,14 @@ def is_set_back(tenant_id: UUID, path: Path | None = None) -> bool:
     return last is not None and stored_hash(tenant_id, last.seq) != last.hash
 
 
+def newest_anchors(tenant_id: UUID, path: Path | None = None) -> Sequence[Anchor]:
+    """The last `NEWEST` of the tenant's anchors, oldest first, whatever the file's length.
+
+    For looking at: that they are what was written, `read_anchors` proves.
+    """
+    return _followed(path or anchors_file()).newest(tenant_id)
+
+
 def tenants_set_back(path: Path | None = None) -> list[UUID]:
     """Every tenant whose chain is set back; each is read in its own scope."""
     file = path or anchors_file()
@@ -167,21 +174,24 @@ def _recovered(tenant_id: UUID, anchors: Sequence[Anchor]) -> Anchor:
 
 @dataclass(slots=True)
 class _Followed:
-    """The last anchor of each tenant, kept up with a file that only grows.
+    """The last anchors of each tenant, kept up with a file that only grows.
 
     Signatures are not looked at: what a forged line could do here is to stop actions.
     """
 
     path: Path
-    _last: dict[UUID, Anchor] = field(default_factory=dict)
+    _last: dict[UUID, list[Anchor]] = field(default_factory=dict)
     _inode: int = 0
     _read: int = 0
     _lock: Lock = field(default_factory=Lock)
 
     def last(self, tenant_id: UUID) -> Anchor | None:
+        return next(reversed(self.newest(tenant_id)), None)
+
+    def newest(self, tenant_id: UUID) -> list[Anchor]:
         with self._lock:
             self._follow()
-            return self._last.get(tenant_id)
+            return list(self._last.get(tenant_id, ()))
 
     def tenants(self) -> list[UUID]:
         with self._lock:
@@ -207,7 +217,8 @@ class _Followed:
         for line in _whole_lines(content):
             with suppress(ValueError, KeyError, TypeError):
                 found = _anchor(json.loads(line))
-                self._last[found.tenant_id] = found
+                before = self._last.get(found.tenant_id, [])
+                self._last[found.tenant_id] = _with(before, found)[-NEWEST:]
 
 
 @cache
@@ -266,6 +277,13 @@ def _last_signature(file: IO[bytes]) -> str:
     """What the next line continues; the file is left at its end."""
     lines = _whole_lines(_ending(file))
     return str(json.loads(lines[-1])["signature"]) if lines else ""
+
+
+def _with(anchors: list[Anchor], last: Anchor) -> list[Anchor]:
+    """Where a recovery ended, those of the lost past count no more."""
+    if last.since is not None:
+        anchors = [each for each in anchors if each.seq <= last.since]
+    return [*anchors, last]
 
 
 def _whole_lines(content: bytes) -> list[bytes]:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from approvals.pages.addresses import address, short_name
 from approvals.presentation.shell import Empty, Notice, Pages
-from audit.anchors import anchors_file, read_anchors
+from audit.anchors import newest_anchors
 from audit.browsing import entries, known_kinds
 from audit.models import Entry
 from audit.queries import stored_head
@@ -27,7 +27,6 @@ from tenants.access import Membership
 from tenants.models import Agent, Member
 
 PAGE: Final = 50
-ANCHORS: Final = 5
 OTHERS: Final = {"system": "Keyturn", "policy": "Policy", "operator": "An operator"}
 # What has a page of its own, and the name that people call it by.
 PLACES: Final = {"request": ("case", "REQ"), "run": ("run", "RUN")}
@@ -163,12 +162,11 @@ def _flaw_href(slug: str, last: Verification) -> str:
 
 def _anchors(tenant_id: UUID) -> tuple[AnchorRow, ...]:
     """The newest of those that the separate sink holds of this tenant."""
-    mine = read_anchors(anchors_file()).of(tenant_id)[-ANCHORS:]
     return tuple(
         AnchorRow(
             seq=one.seq, at=datetime.fromisoformat(one.at), hash=one.hash.hex()[:12]
         )
-        for one in reversed(mine)
+        for one in reversed(newest_anchors(tenant_id))
     )
 
 

@@ -6,7 +6,14 @@ from uuid import UUID
 
 import pytest
 
-from audit.anchors import anchor, anchors_file, read_anchors
+from audit.anchors import (
+    NEWEST,
+    anchor,
+    anchor_recovered,
+    anchors_file,
+    newest_anchors,
+    read_anchors,
+)
 from audit.verify import Report, verify_tenant
 from tests.audit.conftest import Chain, Superuser
 
@@ -39,9 +46,23 @@ def test_a_head_is_anchored_when_it_has_moved(
     assert (report.intact, report.anchors) == (True, 2)
 
 
-def test_no_file_is_no_anchor(file: Path) -> None:
+def test_no_file_is_no_anchor(tenant_id: UUID, file: Path) -> None:
     anchors = read_anchors(file)
     assert (anchors.lines, anchors.flaw) == ((), None)
+    assert newest_anchors(tenant_id, file) == []
+
+
+def test_the_newest_are_those_of_the_file_also_after_a_recovery(
+    tenant_id: UUID, append: Chain, superuser: Superuser, file: Path
+) -> None:
+    for _ in range(NEWEST + 2):
+        append(1)
+        anchor(file)
+    assert newest_anchors(tenant_id, file) == read_anchors(file).of(tenant_id)[2:]
+    superuser.cut(tenant_id, after=NEWEST)
+    anchor_recovered(tenant_id, file)
+    assert newest_anchors(tenant_id, file) == read_anchors(file).of(tenant_id)[2:]
+    assert [one.seq for one in newest_anchors(tenant_id, file)] == [3, 4, 5, 5]
 
 
 def test_the_file_is_ours_alone_and_in_the_data_folder(

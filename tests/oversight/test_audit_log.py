@@ -14,6 +14,7 @@ from asgiref.sync import async_to_sync
 from django.test import AsyncClient
 
 import audit
+from audit.anchors import anchor
 from audit.browsing import Wanted, entries
 from audit.models import Entry
 from kernel.clock import database_now
@@ -155,6 +156,17 @@ def test_only_those_who_oversee_read_it(stage: Stage) -> None:
 
 def asked(who: Somebody) -> Verification:
     return ask_verification(who.person, begin=lambda *_: None)
+
+
+def test_the_newest_anchors_are_shown_and_no_signature_is_looked_at_for_it(
+    stage: Stage, alice: Reader, settings: Any, tmp_path: Path
+) -> None:
+    settings.DATA_DIR = tmp_path
+    record(stage, "thing.done")
+    anchor()
+    settings.AUDIT_KEY = tmp_path / "none.pem"
+    view = shown(alice)
+    assert [one.seq for one in view.anchors] == [view.rows[0].seq]
 
 
 def test_one_verification_runs_at_a_time_and_finds_it_whole(
