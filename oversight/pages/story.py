@@ -52,7 +52,7 @@ def read_story(
             report_step(one, seen[one.request_id], slug)
             for one in _newest(VerificationReport.objects.filter(**of))
         ),
-        _effects(run),
+        _effects(run, list(seen)),
         recovery_steps(viewer, run),
     )
     return tuple(sorted(steps, key=lambda step: step.at))
@@ -67,8 +67,9 @@ def _points(run: Run) -> QuerySet[Checkpoint]:
     return Checkpoint.objects.filter(run_id=run.id).defer("stored")
 
 
-def _effects(run: Run) -> Iterable[StoryStep]:
-    effects = _newest(Effect.objects.filter(run_id=run.id).select_related("tool"))
+def _effects(run: Run, requests: Sequence[UUID]) -> Iterable[StoryStep]:
+    of = Effect.objects.filter(run_id=run.id, request__in=requests)
+    effects = _newest(of.select_related("tool"))
     attempts: dict[UUID, list[Attempt]] = {one.id: [] for one in effects}
     rows = Attempt.objects.filter(effect_id__in=list(attempts)).order_by("number")
     for attempt in rows:

@@ -8,7 +8,9 @@ import pytest
 from approvals.asks import Ask
 from approvals.models import Decision, Request
 from approvals.pages.addresses import short_name
-from approvals.services.queues import create_queue
+from approvals.services.queues import create_queue, give_right
+from approvals.services.redeem import redeem
+from approvals.services.report import report_effect
 from approvals.services.request import request_approval
 from checkpoints.models import Checkpoint
 from checkpoints.services import fork_run, restore_checkpoint
@@ -81,6 +83,26 @@ def test_of_a_run_only_the_requests_of_ones_queues_are_told(stage: Stage) -> Non
     assert "Secret Ltd" not in repr(view)
     auditor = fresh_member(stage.house.alice, "Dora", role=Role.AUDITOR)
     assert "Secret Ltd" in repr(story(stage, hidden, auditor))
+
+
+def test_of_a_run_only_the_effects_of_ones_queues_are_told(stage: Stage) -> None:
+    by, who = stage.house.alice.id, stage.house.robot.principal
+    board = {"tenant_id": stage.tenant_id, "by": by}
+    queue = create_queue(**board, slug="board", name="Board")
+    carol = fresh_member(stage.house.alice, "Carol")
+    for right in ("view", "decide"):
+        give_right(**board, queue_id=queue.id, right=right, member_id=carol.id)
+    stage.policy("board", queue="board", selector="arguments.amount == '9999.00'")
+    run = stage.run()
+    secret = {"arguments": {"payee": "Secret Ltd", "amount": "9999.00"}}
+    seen, hidden = stage.ask_all([{}, secret], run, until="each")
+    stage.answer(hidden, by=carol)
+    work_all(stage, hidden)
+    effect = redeem(who, request_id=hidden.id, fence=run.fence).effect
+    told = {"attempt": 1, "fence": run.fence, "outcome": "confirmed"}
+    report_effect(who, effect_id=effect.id, external_id="BOARD-77", **told)
+    assert "BOARD-77" not in repr(story(stage, seen))
+    assert "BOARD-77" in repr(story(stage, hidden, carol))
 
 
 def test_runs_are_filtered_by_state_and_paged(
