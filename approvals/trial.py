@@ -12,6 +12,8 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID, uuid4
 
+from django.db.models import F, Func, IntegerField
+
 from approvals.models import Policy, Request, Revision
 from approvals.policy.evaluate import ActionSubject, Statement
 from approvals.policy.trial import Asked, Trial, compare
@@ -24,6 +26,8 @@ from tenants.models import Tenant
 
 LIMITS: Final = (500, 2_000, 10_000)
 SECONDS: Final = 5.0  # for the judging of all; what is left then is not examined
+MOST_BYTES: Final = 64 * 1024 * 1024  # of envelopes; the rest is not examined either
+SIZE: Final = Func(F("envelope"), function="octet_length", output_field=IntegerField())
 ASKED: Final = (
     "id",
     "revision",
@@ -38,7 +42,10 @@ ASKED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Lately:
-    """One request as it was last asked; times are the database's."""
+    """One request as it was last asked; times are the database's.
+
+    `envelope` is None where there was no room for it: see `MOST_BYTES`.
+    """
 
     id: UUID
     revision: int
@@ -49,30 +56,57 @@ class Lately:
     asked_at: datetime
     title: str
     at: datetime
-    envelope: bytes
+    envelope: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    id: UUID
+    at: datetime
+    size: int
 
 
 def lately(limit: int) -> list[Lately]:
     """The newest requests, each in its current wording; newest first.
 
-    Two statements: as one, they were joined row by row wherever the planner had not
+    Three statements: as one, they were joined row by row wherever the planner had not
     heard yet how many there are.
     """
     rows = Request.objects.order_by("-created_at", "-id").values_list(*ASKED)[:limit]
     asked: list[tuple[Any, ...]] = list(rows)
     worded = _worded([one[0] for one in asked])
-    known = [(*one, *worded[one[0], one[1]]) for one in asked if one[:2] in worded]
-    return [Lately(*values) for values in known]
+    known = [(one, worded[one[0], one[1]]) for one in asked if one[:2] in worded]
+    sealed = _sealed(_with_room([wording for _, wording in known]))
+    values: list[tuple[Any, ...]] = [
+        (*one, wording.at, sealed.get(wording.id)) for one, wording in known
+    ]
+    return [Lately(*each) for each in values]
 
 
-def _worded(requests: Sequence[UUID]) -> dict[tuple[UUID, int], tuple[datetime, bytes]]:
-    rows = Revision.objects.filter(request_id__in=requests)
+def _worded(requests: Sequence[UUID]) -> dict[tuple[UUID, int], _Wording]:
+    rows = Revision.objects.filter(request_id__in=requests).annotate(size=SIZE)
     return {
-        (request, number): (at, bytes(envelope))
-        for request, number, at, envelope in rows.values_list(
-            "request_id", "number", "created_at", "envelope"
+        (request, number): _Wording(id, at, size)
+        for request, number, id, at, size in rows.values_list(
+            "request_id", "number", "id", "created_at", "size"
         )
     }
+
+
+def _with_room(wordings: Iterable[_Wording]) -> list[UUID]:
+    """As many of the first as may be held at once."""
+    found, held = [], 0
+    for one in wordings:
+        held += one.size
+        if held > MOST_BYTES:
+            break
+        found.append(one.id)
+    return found
+
+
+def _sealed(revisions: Sequence[UUID]) -> dict[UUID, bytes]:
+    rows = Revision.objects.filter(id__in=revisions).values_list("id", "envelope")
+    return {id: bytes(envelope) for id, envelope in rows}
 
 
 def with_draft(
@@ -109,14 +143,16 @@ class Prepared:
     solo: bool
 
     def judge(self, seconds: float = SECONDS) -> Trial:
-        """Every request under both sets, as far as the time goes."""
+        """Every request under both sets, as far as the time and the room go."""
         end = time.monotonic() + seconds
-        return compare(
+        trial = compare(
             self.before,
             self.after,
             _asked(self.requests, self.facts, solo=self.solo),
             is_late=lambda: time.monotonic() > end,
         )
+        whole = all(one.envelope is not None for one in self.requests)
+        return replace(trial, complete=trial.complete and whole)
 
 
 def prepare(
@@ -167,6 +203,8 @@ def _asked(
 
 def _read(request: Lately, facts: dict[str, Any]) -> Asked | None:
     """None for an envelope that somebody altered: nothing is known of what was asked."""
+    if request.envelope is None:
+        return None
     try:
         # No authority comes of it, so it is read as it was sealed, without proof.
         record = json.loads(request.envelope)

@@ -5,10 +5,12 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 
+from approvals import trial as trials
 from approvals.models import Request
 from approvals.policy import ActionSubject, evaluate
 from approvals.policy.evaluate import Statement
@@ -164,6 +166,20 @@ def test_it_is_bounded_in_number_and_in_time() -> None:
     ]
     late = tried(stage, TWO, seconds=-1)
     assert (late.examined, late.complete) == (0, False)
+
+
+def test_no_more_is_held_at_once_than_there_is_room_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = fresh_stage()
+    requests = [stage.ask(arguments=NINE) for _ in range(3)]
+    with tenant_transaction(stage.tenant_id):
+        (newest, *_) = lately(500)
+    assert newest.envelope is not None
+    monkeypatch.setattr(trials, "MOST_BYTES", len(newest.envelope) * 3 // 2)
+    trial = tried(stage, TWO)
+    assert [one.id for one in trial.changed] == [requests[2].id]
+    assert (trial.examined, trial.complete) == (1, False)
 
 
 def test_another_tenants_requests_are_not_examined() -> None:
