@@ -74,6 +74,16 @@ def test_one_request_can_be_looked_at_alone(stage: Stage) -> None:
     assert other.status_code == 404
 
 
+def test_a_request_of_long_ago_can_be_looked_at_alone(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _ = stage.ask_all([{}, {"tool_call_id": "b"}])
+    monkeypatch.setattr("oversight.pages.trace.page.ROWS", 1)
+    assert "revision" in kinds(trace(stage, first, f"?request={first.id}"))
+    path = f"runs/{first.run_id}/trace?request=x"
+    assert reader(stage).get(path).status_code == 404
+
+
 def test_a_request_on_an_unseen_queue_is_in_no_trace(stage: Stage) -> None:
     hidden = elsewhere(stage)
     path = f"runs/{hidden.run_id}/trace"

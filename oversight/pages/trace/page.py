@@ -41,10 +41,9 @@ FIRST: Final = ("session", "checkpoint", "context", "policy", "revision")
 def trace_view(viewer: Viewer, run_id: UUID, chosen: str = "") -> TraceView:
     """The run's, or of one of its requests. Raises `not_found` for what is not seen."""
     run, slug = visible_run(viewer, run_id), viewer.slug
-    asked = _newest(visible_requests(viewer).filter(run_id=run.id))
-    requests = [one for one in asked if not chosen or str(one.id) == chosen]
-    if chosen and not requests:
-        raise NOT_FOUND("No such request.")
+    seen = visible_requests(viewer).filter(run_id=run.id)
+    asked = _newest(seen)
+    requests = [_one(seen, chosen)] if chosen else asked
     parts = sorted(_parts(viewer, run, requests), key=_order)
     shown = parts[-MOST:]
     return TraceView(
@@ -60,6 +59,14 @@ def trace_view(viewer: Viewer, run_id: UUID, chosen: str = "") -> TraceView:
         left_out=len(parts) - len(shown),
         choices=_choices(slug, run, asked, chosen),
     )
+
+
+def _one(seen: QuerySet[Request], chosen: str) -> Request:
+    """However long ago it was asked."""
+    try:
+        return seen.get(id=UUID(chosen))
+    except (ValueError, Request.DoesNotExist):
+        raise NOT_FOUND("No such request.") from None
 
 
 def as_document(view: TraceView) -> dict[str, Any]:
