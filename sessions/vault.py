@@ -5,6 +5,7 @@ a session, or all that a person's sessions hold, their salts are destroyed: what
 sealed stays unreadable, in whatever copy of its row.
 """
 
+import hmac
 from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
@@ -22,6 +23,7 @@ ITEM_UNREADABLE: Final = declare(
 )
 PLACED: Final = b"\x02"  # before what `kernel.sealing` begins with its own version, 1
 _PURPOSE: Final = b"keyturn/session-key/v1"
+_FINGERPRINT: Final = b"keyturn/session-fingerprint/v1"
 
 
 def session_key(tenant_id: UUID, session_id: UUID) -> bytes:
@@ -45,6 +47,16 @@ def key_from(
     )
     purpose = _PURPOSE + session_id.bytes
     return derived_key(key, salt=bytes(salt), purpose=purpose)
+
+
+def session_fingerprint(tenant_id: UUID, session_id: UUID, content: bytes) -> str:
+    """What stands in the audit log for a content that can be erased.
+
+    Once its session is, nobody can try guesses at it. Raises as `session_key`.
+    """
+    own = session_key(tenant_id, session_id)
+    key = derived_key(own, salt=session_id.bytes, purpose=_FINGERPRINT)
+    return hmac.digest(key, content, "sha256").hex()
 
 
 def seal_items(items: Sequence[Item], *, session: Session) -> None:

@@ -3,7 +3,6 @@
 Neither changes what may happen. No agent is told of either.
 """
 
-import hashlib
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -24,6 +23,7 @@ from kernel.clock import ClockTimestamp
 from sessions.models import Session
 from sessions.queries import locked
 from sessions.redaction import redacted_text
+from sessions.vault import session_fingerprint
 from tenants.idempotency import Once
 from tenants.models import Member
 from tenants.principal import Person
@@ -54,7 +54,7 @@ def comment(
             member=member,
             text=redacted_text(said, person.tenant_id),
         )
-        _record_comment(verb, person, kept)
+        _record_comment(verb, person, request, kept)
         return kept
 
     return perform(person.tenant_id, work, once=once)
@@ -133,11 +133,14 @@ def _record(verb: Verb, person: Person, request: Request, kind: str) -> None:
     verb.changed(request.id, request.queue_id)
 
 
-def _record_comment(verb: Verb, person: Person, kept: Comment) -> None:
+def _record_comment(
+    verb: Verb, person: Person, request: Request, kept: Comment
+) -> None:
     """Its digest alone: the text can be erased, the chain cannot."""
+    said = kept.text.encode()
     about = {
-        "request": str(kept.request_id),
-        "text": hashlib.sha256(kept.text.encode()).hexdigest(),
+        "request": str(request.id),
+        "text": session_fingerprint(person.tenant_id, request.session_id, said),
     }
     verb.record(
         "comment.recorded",

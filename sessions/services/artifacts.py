@@ -31,6 +31,7 @@ from sessions.media import is_what_it_says
 from sessions.models import Artifact, Hold, Session
 from sessions.queries import lock_own_session, locked
 from sessions.redaction import redacted_text
+from sessions.vault import session_fingerprint
 from tenants.idempotency import Once
 from tenants.principal import Principal
 from tenants.vault import DATA_ERASED
@@ -222,5 +223,6 @@ def _until(upload: Upload) -> datetime:
 
 
 def _fingerprint(artifact: Artifact) -> str:
-    """A digest that the artifact's id keeps from being guessed once it is gone."""
-    return hashlib.sha256(artifact.id.bytes + bytes(artifact.sha256)).hexdigest()
+    """A digest that the session's key keeps from being guessed once that is gone."""
+    of = artifact.tenant_id, artifact.session_id
+    return session_fingerprint(*of, bytes(artifact.sha256))

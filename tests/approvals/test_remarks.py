@@ -1,6 +1,7 @@
 """What people do about a request besides deciding: comments, and being on it."""
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -52,6 +53,20 @@ def test_a_comment_decides_nothing_and_is_on_the_chain_by_its_digest(
     assert entry.actor_id == str(stage.bob.member.id)
     assert entry.data["request"] == str(request.id)
     assert "October" not in str(entry.data)
+    plain = sha256(b"Is this the October invoice?").hexdigest()
+    assert plain not in str(entry.data)  # nobody finds it by trying guesses
+
+
+def test_what_is_said_twice_in_a_session_is_known_as_such_by_its_key_alone(
+    stage: Stage,
+) -> None:
+    first, second = stage.ask(), stage.ask()
+    for request in (first, first, second):
+        say(stage, request, "Yes.")
+    once, again, elsewhere = (
+        one.data["text"] for one in entries(stage, "comment.recorded")
+    )
+    assert once == again != elsewhere
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "x" * (LONGEST + 1), "a\0b"])

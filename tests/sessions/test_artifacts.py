@@ -1,6 +1,7 @@
 """Files of sessions: sealed, bounded, looked at, and gone when they should be."""
 
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.db.utils import IntegrityError
 
 from approvals.resume.purging import purge_tenant, sweep_all
 from approvals.services.erasure import erase_session, erase_subject
+from audit.models import Entry
 from audit.verify import verify_tenant
 from kernel.ids import new_id
 from kernel.scope import tenant_transaction
@@ -90,6 +92,16 @@ def test_each_type_comes_back_as_it_was_put(
     assert content(who, session, artifact.digest) == TYPES[kind]
     assert (artifact.size, artifact.media_type) == (len(TYPES[kind]), kind)
     assert kinds_of(who.tenant_id, artifact.id) == ["artifact.put"]
+
+
+def test_nobody_finds_by_trying_guesses_which_file_the_log_is_of(
+    who: Principal, session: Session
+) -> None:
+    artifact = put(who, session).artifact
+    with tenant_transaction(who.tenant_id):
+        said = Entry.objects.get(subject_id=artifact.id).data["sha256"]
+    by_its_id = sha256(artifact.id.bytes + bytes(artifact.sha256)).hexdigest()
+    assert said not in {artifact.digest, by_its_id}
 
 
 @pytest.mark.parametrize("said", TYPES)
