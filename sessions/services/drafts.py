@@ -48,6 +48,8 @@ def save_draft(
     """
     if not re.fullmatch(KIND, kind):
         raise WORKFLOW_INVALID("A kind is one word, of letters, digits, - and _.")
+    if "\0" in note:
+        raise WORKFLOW_INVALID("A text may not hold the null character.", "/note")
 
     def work(verb: Verb) -> WorkflowDraft:
         actor = permitted(tenant_id, by)

@@ -61,6 +61,11 @@ def publish(alice: Reader, definition: Any) -> None:
         assert answer.status_code == 302, answer.content
 
 
+def test_a_note_with_a_null_character_is_refused(alice: Reader) -> None:
+    answer = keep(alice, DEFINITION, note="The\0 first.")
+    assert (answer.status_code, digest(alice)) == (422, "")
+
+
 def test_a_workflow_is_written_validated_published_and_listed(alice: Reader) -> None:
     keep(alice, DEFINITION, note="The first.")
     assert alice.get("workflows/bill").context["workflow"].draft.state == "draft"
