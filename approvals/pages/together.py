@@ -16,6 +16,7 @@ from approvals.pages.selection import Selection
 from approvals.pages.viewer import Viewer
 from approvals.presentation.together import TogetherPage, TogetherRow
 from approvals.services.judging import names_secret
+from approvals.services.seeing import note_sights
 from checkpoints.models import Risk
 from kernel.problems import Problem
 
@@ -31,12 +32,16 @@ def together_page(
     verdict: str,
     ids: Sequence[UUID],
 ) -> TogetherPage:
-    """What would be answered. What the viewer does not see is not there at all."""
+    """What would be answered, on record as shown to the viewer.
+
+    What they do not see is not there at all.
+    """
     found = _read(viewer, ids[:MOST])
     entries = {entry.id: entry for entry in index.entries}
     why = _refusals(viewer, found, entries, verdict)
     rows = [_row(viewer, selection, one, text, why[one.id]) for one, text in found]
     offered = tuple(row for row in rows if not row.refused)
+    _note(viewer, [UUID(row.id) for row in offered])
     query = selection.query
     return TogetherPage(
         verdict=verdict,
@@ -82,6 +87,17 @@ def _read(viewer: Viewer, ids: Sequence[UUID]) -> list[tuple[Request, Envelope]]
     )
     sealed = {one.request_id: Envelope(bytes(one.envelope)) for one in wordings}
     return [(requests[id], sealed[id]) for id in dict.fromkeys(ids) if id in requests]
+
+
+def _note(viewer: Viewer, requests: Sequence[UUID]) -> None:
+    rows = Revision.objects.filter(
+        request_id__in=requests, number=F("request__revision")
+    )
+    note_sights(
+        tenant_id=viewer.membership.tenant_id,
+        member_id=viewer.id,
+        revisions=dict(rows.values_list("request_id", "id")),
+    )
 
 
 def _refusals(

@@ -1,5 +1,6 @@
 """That somebody looked at a case: noted with the page itself, in one statement."""
 
+from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
 
@@ -27,3 +28,15 @@ def note_sight(
     """
     with connection.cursor() as cursor:
         cursor.execute(_NOTE, [new_id(), tenant_id, request_id, revision_id, member_id])
+
+
+def note_sights(
+    *, tenant_id: UUID, member_id: UUID, revisions: Mapping[UUID, UUID]
+) -> None:
+    """The same for several at once: revisions by the request that they are of."""
+    rows = [
+        (new_id(), tenant_id, request, revision, member_id)
+        for request, revision in sorted(revisions.items())
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(_NOTE, rows)

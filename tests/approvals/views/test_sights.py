@@ -45,6 +45,17 @@ def test_a_new_revision_is_seen_anew(stage: Stage) -> None:
     assert len(sights(stage)) == 2
 
 
+def test_what_is_shown_together_is_seen_and_what_is_refused_there_is_not(
+    stage: Stage,
+) -> None:
+    shown, decided = stage.ask(), stage.ask()
+    stage.answer(decided)
+    picks = f"pick={shown.id}&pick={decided.id}"
+    for _ in range(2):
+        reader(stage).get(f"together?verdict=reject&{picks}")
+    assert [one.request_id for one in sights(stage)] == [shown.id]
+
+
 def test_the_last_look_is_kept_to_the_minute(stage: Stage) -> None:
     request, bob = stage.ask(), reader(stage)
     bob.case(request.id)
