@@ -32,6 +32,7 @@ from tests.approvals.stage import Stage, fresh_stage
 from tests.chain import kinds_of
 from tests.checkpoints.tampering import tamper
 from tests.concurrency import impatient, locked_by_another
+from tests.examples.waiting import wait_until
 from tests.factories import unique
 from tests.flows.test_canaries import dump
 from tests.flows.test_erasure import BY, age, count, ended_session, gone
@@ -63,6 +64,17 @@ def erased(stage: Stage, request: Request) -> UUID:
     return request.session_id
 
 
+def due(stage: Stage) -> list[UUID]:
+    with tenant_transaction(stage.tenant_id):
+        rows = Session.objects.filter(due_at__isnull=False)
+        return list(rows.values_list("id", flat=True))
+
+
+def is_erased(stage: Stage, session_id: UUID) -> bool:
+    with tenant_transaction(stage.tenant_id):
+        return Session.objects.get(id=session_id).erased_at is not None
+
+
 def test_a_session_that_is_spoilt_does_not_keep_the_others(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -72,11 +84,9 @@ def test_a_session_that_is_spoilt_does_not_keep_the_others(
     tamper("approvals_revision", r"envelope = '\xff'", revision.id)
     bad, good = erased(stage, spoilt), erased(stage, whole)
     done = purge_tenant(stage.tenant_id)
-    assert done.deferred == {bad}
+    assert bad in done.deferred
     assert "purge_deferred" in caplog.text
-    with tenant_transaction(stage.tenant_id):
-        due = Session.objects.filter(due_at__isnull=False).values_list("id", flat=True)
-        assert list(due) == [bad]
+    wait_until(lambda: due(stage) == [bad])  # a worker may have been at the other one
     assert kinds_of(stage.tenant_id, good)[-1] == "session.purged"
     with pytest.raises(CommandError, match=str(bad)):
         call_command("purge", tenant=stage.house.tenant.slug)
@@ -89,8 +99,16 @@ def test_a_session_that_somebody_holds_does_not_keep_the_others(stage: Stage) ->
     set_retention(tenant_id=stage.tenant_id, by=BY, days=30)
     with impatient(), locked_by_another("agent_sessions_session", f"id = '{busy}'"):
         done = purge_tenant(stage.tenant_id)
-    assert (done.sessions, done.deferred) == (1, {busy})
-    assert purge_tenant(stage.tenant_id).sessions == 1
+        assert busy in done.deferred
+        wait_until(lambda: is_erased(stage, free))
+        assert not is_erased(stage, busy)
+    purge_tenant(stage.tenant_id)
+    wait_until(lambda: is_erased(stage, busy))
+
+
+def answers(stage: Stage) -> int:
+    with tenant_transaction(stage.tenant_id):
+        return IdempotencyRecord.objects.count()
 
 
 def test_a_tenant_that_is_busy_does_not_keep_the_others(stage: Stage) -> None:
@@ -105,7 +123,9 @@ def test_a_tenant_that_is_busy_does_not_keep_the_others(stage: Stage) -> None:
     with impatient(), locked_by_another("audit_head", mine):
         for one in (stage, other):
             total.add(purge_tenant(one.tenant_id))
-    assert (total.rows, total.deferred) == (1, {stage.tenant_id})
+        assert stage.tenant_id in total.deferred
+        wait_until(lambda: not answers(other))
+        assert answers(stage)
 
 
 def test_a_word_that_an_agent_wrote_does_not_pass_for_erased(stage: Stage) -> None:
