@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
 from django.db import transaction
 
 from audit.append import Actor
@@ -38,13 +39,18 @@ def reseal_factor(factor_id: int) -> bool:
 
 
 def remove_factors(user: User) -> int:
-    """Remove all of a person's, first on the record of each of their tenants; how many."""
+    """Remove all of a person's, first on the record of each of their tenants; how many.
+
+    Whoever is signed in as them has to sign in again: it may be who took the device.
+    """
     rows = Authenticator.objects.filter(user_id=user.pk)
     if not rows.exists():
         return 0
     for membership in memberships(user):
         _record_removal(membership)
     count: int = rows.delete()[0]
+    for session in UserSession.objects.filter(user_id=user.pk):
+        session.end()
     return count
 
 

@@ -285,6 +285,13 @@ def test_an_operator_lets_somebody_in_who_has_lost_theirs(house: House) -> None:
     assert ("member.factors_removed", {}) in kinds(house)
 
 
+def test_whoever_may_have_taken_the_device_is_signed_out(lea: User) -> None:
+    there = signed_in(lea, code=code_of())
+    assert is_signed_in(there)
+    call_command("remove_second_factors", lea.email, confirm=lea.email)
+    assert not is_signed_in(there)
+
+
 def test_a_slip_removes_nothing(lea: User) -> None:
     other = fresh_user("Max").email
     for email, confirm, why in (
