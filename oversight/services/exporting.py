@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from sessions.redaction import redacted
 from tenants.access import OVERSEERS
 from tenants.checks import permitted
 from tenants.principal import Person
@@ -19,7 +20,7 @@ def record_export(person: Person, *, form: str, asked: dict[str, Any]) -> UUID:
         actor = permitted(
             person.tenant_id, person.member_id, roles=OVERSEERS, while_stopped=True
         )
-        data = {"form": form, "asked": asked}
+        data = {"form": form, "asked": redacted(asked, person.tenant_id)[0]}
         about = ("tenant", person.tenant_id)
         verb.record("audit.exported", actor=actor, subject=about, data=data)
         return person.tenant_id
