@@ -2,6 +2,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from django.apps import AppConfig
+from django.conf import settings
 
 from oversight.examination import Finding, register_examination
 
@@ -14,7 +15,8 @@ class HouseConfig(AppConfig):
         # Tasks belong to the app that exists when they are called, in servers too. (Not
         # in config/__init__: what starts services must not load settings.)
         import_module("config.celery")
-        register_examination(_examine)
+        if settings.SYSTEM_PAGE:
+            register_examination(_examine)
 
 
 def _examine() -> Iterator[Finding]:

@@ -49,6 +49,10 @@ SETUP_CODE = env.text("KEYTURN_SETUP_CODE")
 if EMBEDDED and not SETUP_CODE:
     SETUP_CODE = embedded.setup_code(DATA_DIR)
 
+# What an installation needs concerns all of its tenants, so that their admins see it
+# only where one organisation has it to itself.
+SYSTEM_PAGE = env.flag("KEYTURN_SYSTEM_PAGE", default=EMBEDDED)
+
 AUDIT_KEY = env.path("KEYTURN_AUDIT_KEY", DATA_DIR / "keys" / "audit.pem")
 DATA_KEYS = env.path("KEYTURN_DATA_KEYS", DATA_DIR / "keys" / "data.keys")
 # What `secret://name` stands for, as files `<tenant>/<name>` (see docs/how-to).

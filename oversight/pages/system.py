@@ -49,7 +49,7 @@ def _answer(found: Sequence[Finding]) -> tuple[str, str]:
     if warned:
         return "warn", f"It runs; {warned} of {len(found)} things want attention."
     if not found:
-        return "warn", "Nothing was looked at here."
+        return "", "This is the work that is due."
     return "", f"All {len(found)} things that it needs are well."
 
 
