@@ -51,6 +51,14 @@ def held(id: str, ground: Ground) -> Verdict:
         return hold(INCIDENTS[id], ground)
 
 
+@pytest.mark.parametrize("id", SABOTAGES)
+def test_each_sabotage_still_finds_the_guard_that_it_takes_away(id: str) -> None:
+    """Else it would only be noticed where the long ones are run."""
+    with pytest.MonkeyPatch.context() as patch:
+        SABOTAGES[id].guard(patch)
+        assert patch._setattr or patch._setitem
+
+
 @pytest.fixture
 def bare_ground(monkeypatch: pytest.MonkeyPatch) -> Ground:
     """The tests' database, and verbs in this process; no web, no worker."""
