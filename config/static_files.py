@@ -4,12 +4,17 @@ Its middleware is synchronous only, and one such link in the chain makes every w
 request hold a thread. Static files are small, so serving them needs none of that.
 """
 
+import gzip
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseMiddleware
+
+LEAST: Final = 512  # bytes; below that nothing is won
 
 type Next = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
 
@@ -46,4 +51,26 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc] # it has no types
         for name, value in served.items():
             whole[name] = value
         served.close()
+        return _smaller(whole, request)
+
+
+def _smaller(whole: HttpResponse, request: HttpRequest) -> HttpResponse:
+    """Compressed where that was not done at build time, as nothing is built embedded.
+
+    These files are the same for everybody, so that their length tells nothing.
+    """
+    accepted = "gzip" in request.headers.get("Accept-Encoding", "")
+    done = whole.has_header("Content-Encoding") or whole.status_code != 200
+    if done or not accepted or not _is_text(whole) or len(whole.content) < LEAST:
         return whole
+    whole.content = gzip.compress(whole.content, mtime=0)
+    whole["Content-Encoding"] = "gzip"
+    whole["Content-Length"] = str(len(whole.content))
+    del whole["ETag"]  # of other bytes; the time of the last change stays
+    patch_vary_headers(whole, ["Accept-Encoding"])
+    return whole
+
+
+def _is_text(whole: HttpResponse) -> bool:
+    kind = whole.get("Content-Type", "")
+    return kind.startswith("text/") or "javascript" in kind or "svg" in kind
