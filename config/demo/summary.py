@@ -39,8 +39,9 @@ def _of_record(place: Place, record: Record) -> Iterator[Text]:
     for company in COMPANIES:
         yield Text(f"\n{company.name}", "bold")
         yield from _people(company, record.tenant(company.slug))
-    yield Text(f"\nAPI key of {INVOICE_AGENT}", "bold")
-    yield Text(f"  {record.tenant(FJORDLINE.slug).api_keys[INVOICE_AGENT]}", "cyan")
+    key = record.tenant(FJORDLINE.slug).api_keys[INVOICE_AGENT]
+    yield Text(f"\nFor programs of yours, as {INVOICE_AGENT}", "bold")
+    yield Text(f"  export KEYTURN_URL={record.url} KEYTURN_API_KEY={key}", "cyan")
     yield Text(f"\nAll of it is in {_short(record_file(place.data_dir))}.", "dim")
     yield _end(place)
 

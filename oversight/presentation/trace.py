@@ -26,6 +26,7 @@ TALL_X: Final = 81
 TALL_WIDTH: Final = 250
 TALL_RISE: Final = 66
 LONGEST: Final = 14  # characters that fit into a part
+MOST_ACROSS: Final = 1_100
 A_GAP: Final = timedelta(minutes=2)  # more than this is time left out
 
 
@@ -135,6 +136,11 @@ class Graph:
     lanes: tuple[tuple[str, int], ...]
     steps: tuple[Step, ...]
     tall_height: int
+
+    @property
+    def is_long(self) -> bool:
+        """Wider than most screens: then its end, the outcome, is shown first."""
+        return self.width > MOST_ACROSS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

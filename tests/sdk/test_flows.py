@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from keyturn import Ask, calls
 from keyturn.errors import Conflict, Invalid, KeyturnError, Unreachable
-from keyturn.flows import MOST_ASKED_FOR, Busy, Connection, Sleep, Transmit, send, wait
+from keyturn.flows import (
+    MOST_ASKED_FOR,
+    Busy,
+    Connection,
+    Sleep,
+    Transmit,
+    _unreached,
+    send,
+    wait,
+)
 from tests.sdk.samples import approval
 
 
@@ -175,3 +184,10 @@ def test_any_words_make_a_key(words: list[str]) -> None:
     assert key == calls.key_from(*words)
     assert 1 <= len(key) <= 255
     assert all("\x21" <= letter <= "\x7e" for letter in key)
+
+
+def test_what_cannot_be_reached_says_where_it_was_tried() -> None:
+    request = httpx.Request("GET", "http://robot:secret@127.0.0.1:9/api/v1/approvals")
+    error = httpx.ConnectError("refused", request=request)
+    said = _unreached("approvals", error)
+    assert said == "approvals: ConnectError at http://127.0.0.1:9"

@@ -147,7 +147,8 @@ def _words(seconds: float | None) -> str:
     if seconds is None:
         return "none"
     if seconds < 60:
-        return f"{float(seconds):.1f} s"
+        # Two clocks' reading of one moment may lie a hair apart.
+        return f"{max(0.0, float(seconds)):.1f} s"
     return span(timedelta(seconds=float(seconds)))
 
 

@@ -96,7 +96,7 @@ def send(
         try:
             answer: Answer = yield Transmit(call)
         except httpx.TransportError as error:
-            yield backoff.after(Unreachable(f"{call.path}: {type(error).__name__}"))
+            yield backoff.after(Unreachable(_unreached(call.path, error)))
         except Busy as busy:
             yield backoff.after(busy, busy.retry_after)
         except Conflict as conflict:
@@ -105,6 +105,16 @@ def send(
             yield backoff.after(conflict)
         else:
             return call.read(answer)
+
+
+def _unreached(path: str, error: httpx.TransportError) -> str:
+    """Where it was tried, since most often the address is the wrong one."""
+    said = f"{path}: {type(error).__name__}"
+    try:
+        address = error.request.url
+    except RuntimeError:  # it was raised by hand
+        return said
+    return f"{said} at {address.scheme}://{address.netloc.decode()}"
 
 
 class Backoff:
