@@ -39,8 +39,11 @@
   });
 
   // Approving opens only once the end of the frame has been in view. Without script the
-  // whole page is open anyway.
+  // whole page is open anyway. What was shown once, and was drawn anew the same, stays so.
+  let shown = "";
   const gate = () => {
+    const now = `${location.pathname} ${document.getElementById("case")?.dataset.seen}`;
+    if (shown === now) return;
     const end = document.querySelector("[data-exact-end]"), button = document.querySelector("[data-gate]");
     if (!end || !button) return;
     const word = button.querySelector("span"), seen = document.querySelector("[data-seen-words]");
@@ -54,6 +57,7 @@
     const watch = new IntersectionObserver((entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return close(true);
       close(false);
+      shown = now;
       watch.disconnect();
     });
     watch.observe(end);

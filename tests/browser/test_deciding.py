@@ -209,6 +209,7 @@ def test_the_keyboard_alone(visit: Visit, stage: Stage) -> None:
     expect(page.get_by_role("dialog")).to_be_hidden()
     assert stage.fresh(asked[0]).state == "pending"  # no letter decides
     page.keyboard.press("a")
+    expect(page.get_by_role("dialog").get_by_label("Note")).to_be_focused()
     page.keyboard.type("fine, all of it")  # letters typed are words
     page.keyboard.press("Control+Enter")
     expect(page.locator("#outcome h2")).to_have_text("Done, and confirmed")
