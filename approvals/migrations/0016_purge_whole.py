@@ -35,10 +35,10 @@ BEGIN
                  held.said || '{"arguments": {}, "target": null, "preconditions": []}',
                  '{requester,subject}', '"[erased]"')
                ELSE '{}' END AS bare
-          FROM public.approvals_revision v
-          JOIN public.approvals_request q ON q.id = v.request_id,
-          LATERAL (SELECT convert_from(v.envelope, 'UTF8')::jsonb AS said) held
-         WHERE q.session_id = of_session) found
+          FROM (SELECT r.id, r.reason, r.envelope FROM public.approvals_revision r
+                  JOIN public.approvals_request q ON q.id = r.request_id
+                 WHERE q.session_id = of_session OFFSET 0) v,  -- read no other's
+          LATERAL (SELECT convert_from(v.envelope, 'UTF8')::jsonb AS said) held) found
        WHERE reason <> '' OR said <> bare LIMIT most) emptied
    WHERE approvals_revision.id = emptied.id;
   GET DIAGNOSTICS done = ROW_COUNT;
