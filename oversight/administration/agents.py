@@ -1,6 +1,8 @@
 """Agents, who answers for them, and their keys."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -8,20 +10,19 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
 from approvals.forms import Flawed
-from approvals.views.request import DeskRequest, missing_is_404
+from approvals.views.request import DeskRequest
 from kernel.clock import database_now
-from kernel.problems import NOT_FOUND, Problem
+from kernel.problems import Problem
 from oversight.administration.answering import (
     LOOKING,
-    Act,
     acting,
-    again,
+    carry_out,
     chosen,
+    created,
     page,
+    refused,
     said,
     seen,
-    status_of,
-    told,
 )
 from oversight.forms import (
     AgentForm,
@@ -31,7 +32,6 @@ from oversight.forms import (
     RotationForm,
 )
 from oversight.pages.agents import agent_view, agents_view
-from oversight.presentation.forms import Form
 from tenants.access import ADMINISTRATORS
 from tenants.pages import member_page
 from tenants.services import (
@@ -49,49 +49,29 @@ from tenants.services import (
 @require_http_methods(LOOKING)
 def agents(request: DeskRequest) -> HttpResponse:
     """GET agents: all of them. POST: create one, and go to it."""
-    if request.method != "POST":
-        return _show_all(request)
-    try:
-        given = said(AgentForm(request.POST))
-        made = _create(request, given)
-    except (Problem, Flawed) as error:
-        form = again("create", request.POST, error)
-        return _show_all(request, form, status=status_of(error))
-    return seen(request, "agent", made)
+    return created(request, _show_all, _create, act="create", there="agent")
 
 
 @member_page(roles=ADMINISTRATORS)
 @require_http_methods(LOOKING)
 def agent(request: DeskRequest, id: UUID) -> HttpResponse:
     """GET agents/{id}. POST: one of `ACTS`, or of `SECRET`, which shows a key once."""
+    show, act = partial(_show, id=id), request.POST.get("act", "")
     if request.method != "POST":
-        return _show(request, id)
-    act = request.POST.get("act", "")
+        return show(request)
     try:
-        with missing_is_404():
-            issued = _carry_out(request, id, act)
+        issued = carry_out(request, id, ACTS | SECRET, act)
     except (Problem, Flawed) as error:
-        return _refused(request, id, act, error)
+        return refused(request, show, act, error, typed=TYPED)
     if issued is not None:
-        return _show(request, id, secret=issued.text)
+        return show(request, secret=issued.text)
     return seen(request, "agent", id)
 
 
-def _create(request: DeskRequest, given: dict[str, Any]) -> UUID:
-    with missing_is_404():
-        made = create_agent(
-            **acting(request), name=given["name"], owners=[given["member"]]
-        )
-    return made.id
-
-
-def _carry_out(request: DeskRequest, id: UUID, act: str) -> Issued | None:
-    if act in SECRET:
-        return SECRET[act](request, id)
-    if act not in ACTS:
-        raise NOT_FOUND()
-    ACTS[act](request, id)
-    return None
+def _create(request: DeskRequest) -> UUID:
+    given = said(AgentForm(request.POST))
+    name, owners = given["name"], [given["member"]]
+    return create_agent(**acting(request), name=name, owners=owners).id
 
 
 def _add_owner(request: DeskRequest, id: UUID) -> None:
@@ -121,40 +101,30 @@ def _rotate(request: DeskRequest, id: UUID) -> Issued:
     return rotate_key(**acting(request), key_id=given["key"], overlap=overlap)
 
 
-ACTS: Final[dict[str, Act]] = {
+type Acts = dict[str, Callable[[DeskRequest, UUID], Issued | None]]
+
+ACTS: Final[Acts] = {
     "add_owner": _add_owner,
     "end_owner": _end_owner,
     "revoke": _revoke,
 }
-SECRET: Final = {"issue": _issue, "rotate": _rotate}
+SECRET: Final[Acts] = {"issue": _issue, "rotate": _rotate}
 TYPED: Final = frozenset({"add_owner", "issue"})  # the others are buttons
 
 
-def _refused(
-    request: DeskRequest, id: UUID, act: str, error: Problem | Flawed
-) -> HttpResponse:
-    """Beside the field where something was typed, else above the page."""
-    status = status_of(error)
-    if isinstance(error, Problem) and act not in TYPED:
-        return _show(request, id, notice=told(error), status=status)
-    return _show(request, id, form=again(act, request.POST, error), status=status)
-
-
-def _show_all(
-    request: DeskRequest, form: Form | None = None, status: int = 200
-) -> HttpResponse:
+def _show_all(request: DeskRequest, *, status: int = 200, **shown: Any) -> HttpResponse:
     after = request.GET.get("after", "")
     return page(
         request,
         "agents.html",
-        lambda: {"agents": agents_view(request.member, after, form)},
+        lambda: {"agents": agents_view(request.member, after, **shown)},
         place="agents",
         status=status,
     )
 
 
 def _show(
-    request: DeskRequest, id: UUID, *, status: int = 200, **shown: Any
+    request: DeskRequest, *, id: UUID, status: int = 200, **shown: Any
 ) -> HttpResponse:
     return page(
         request,

@@ -1,7 +1,7 @@
 """What every page of the administration does: call a verb, and say what was wrong."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Container, Mapping
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 from django import forms
@@ -32,6 +32,81 @@ FIELDS: Final[Mapping[str, str]] = {
 
 type Act = Callable[[DeskRequest, UUID], None]
 """Reads what was posted and calls the one verb that it asks for."""
+
+
+class Shows(Protocol):
+    """Draws a page: as it is, or with a form as it was typed, or a notice above it."""
+
+    def __call__(
+        self,
+        request: DeskRequest,
+        *,
+        status: int = 200,
+        form: Form | None = None,
+        notice: Notice | None = None,
+    ) -> HttpResponse: ...
+
+
+def created(
+    request: DeskRequest,
+    show: Shows,
+    create: Callable[[DeskRequest], UUID],
+    *,
+    act: str,
+    there: str,
+) -> HttpResponse:
+    """A list, and its form: what `create` made is shown `there`."""
+    if request.method != "POST":
+        return show(request)
+    try:
+        with missing_is_404():
+            made = create(request)
+    except (Problem, Flawed) as error:
+        form = again(act, request.POST, error)
+        return show(request, form=form, status=status_of(error))
+    return seen(request, there, made)
+
+
+def acted(
+    request: DeskRequest, id: UUID, show: Shows, acts: Mapping[str, Act], there: str
+) -> HttpResponse:
+    """One thing, and its buttons and forms: one of `acts`, and then `there` again."""
+    if request.method != "POST":
+        return show(request)
+    act = request.POST.get("act", "")
+    try:
+        carry_out(request, id, acts, act)
+    except (Problem, Flawed) as error:
+        return refused(request, show, act, error)
+    return seen(request, there, id)
+
+
+def carry_out[T](
+    request: DeskRequest,
+    id: UUID,
+    acts: Mapping[str, Callable[[DeskRequest, UUID], T]],
+    act: str,
+) -> T:
+    """What was asked for, if there is such an act. Raises Http404, `Problem`, `Flawed`."""
+    with missing_is_404():
+        if act not in acts:
+            raise NOT_FOUND()
+        return acts[act](request, id)
+
+
+def refused(
+    request: DeskRequest,
+    show: Shows,
+    act: str,
+    error: Problem | Flawed,
+    *,
+    typed: Container[str] = (),
+) -> HttpResponse:
+    """Beside the field where something was typed, as in the acts `typed`; else above."""
+    status = status_of(error)
+    if isinstance(error, Problem) and act not in typed:
+        return show(request, notice=told(error), status=status)
+    return show(request, form=again(act, request.POST, error), status=status)
 
 
 def acting(request: DeskRequest) -> dict[str, Any]:

@@ -1,30 +1,26 @@
 """Groups: people who are given rights on a queue together."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
-from approvals.forms import Flawed
-from approvals.views.request import DeskRequest, missing_is_404
-from kernel.problems import NOT_FOUND, Problem
+from approvals.views.request import DeskRequest
 from oversight.administration.answering import (
     LOOKING,
     Act,
+    acted,
     acting,
-    again,
     chosen,
+    created,
     page,
     said,
-    seen,
-    status_of,
-    told,
 )
 from oversight.forms import GroupForm, MemberForm
 from oversight.pages.groups import group_view, groups_view
-from oversight.presentation.forms import Form
 from tenants.access import ADMINISTRATORS
 from tenants.pages import member_page
 from tenants.services import add_to_group, create_group, remove_from_group
@@ -34,33 +30,18 @@ from tenants.services import add_to_group, create_group, remove_from_group
 @require_http_methods(LOOKING)
 def groups(request: DeskRequest) -> HttpResponse:
     """GET groups: all of them. POST: create one, and go to it."""
-    if request.method != "POST":
-        return _show_all(request)
-    try:
-        made = create_group(**acting(request), **said(GroupForm(request.POST)))
-    except (Problem, Flawed) as error:
-        form = again("create", request.POST, error)
-        return _show_all(request, form, status=status_of(error))
-    return seen(request, "group", made.id)
+    return created(request, _show_all, _create, act="create", there="group")
 
 
 @member_page(roles=ADMINISTRATORS)
 @require_http_methods(LOOKING)
 def group(request: DeskRequest, id: UUID) -> HttpResponse:
     """GET groups/{id}. POST: one of `ACTS`."""
-    if request.method != "POST":
-        return _show(request, id)
-    act = request.POST.get("act", "")
-    try:
-        with missing_is_404():
-            if act not in ACTS:
-                raise NOT_FOUND()
-            ACTS[act](request, id)
-    except Problem as problem:
-        return _show(request, id, notice=told(problem), status=problem.status)
-    except Flawed as error:
-        return _show(request, id, form=again(act, request.POST, error), status=422)
-    return seen(request, "group", id)
+    return acted(request, id, partial(_show, id=id), ACTS, "group")
+
+
+def _create(request: DeskRequest) -> UUID:
+    return create_group(**acting(request), **said(GroupForm(request.POST))).id
 
 
 def _add(request: DeskRequest, id: UUID) -> None:
@@ -76,21 +57,19 @@ def _remove(request: DeskRequest, id: UUID) -> None:
 ACTS: Final[Mapping[str, Act]] = {"add": _add, "remove": _remove}
 
 
-def _show_all(
-    request: DeskRequest, form: Form | None = None, status: int = 200
-) -> HttpResponse:
+def _show_all(request: DeskRequest, *, status: int = 200, **shown: Any) -> HttpResponse:
     after = request.GET.get("after", "")
     return page(
         request,
         "groups.html",
-        lambda: {"groups": groups_view(request.member, after, form)},
+        lambda: {"groups": groups_view(request.member, after, **shown)},
         place="people",
         status=status,
     )
 
 
 def _show(
-    request: DeskRequest, id: UUID, *, status: int = 200, **shown: Any
+    request: DeskRequest, *, id: UUID, status: int = 200, **shown: Any
 ) -> HttpResponse:
     return page(
         request,

@@ -1,30 +1,26 @@
 """Who belongs to the tenant, in which role, and in which groups."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
-from approvals.forms import Flawed
-from approvals.views.request import DeskRequest, missing_is_404
-from kernel.problems import NOT_FOUND, Problem
+from approvals.views.request import DeskRequest
 from oversight.administration.answering import (
     LOOKING,
     Act,
+    acted,
     acting,
-    again,
     chosen,
+    created,
     page,
     said,
-    seen,
-    status_of,
-    told,
 )
 from oversight.forms import InvitationForm, OneGroupForm, RoleForm
 from oversight.pages.people import member_view, people_view
-from oversight.presentation.forms import Form
 from tenants.access import ADMINISTRATORS
 from tenants.models import Role
 from tenants.pages import member_page
@@ -42,35 +38,20 @@ from tenants.services import (
 @require_http_methods(LOOKING)
 def people(request: DeskRequest) -> HttpResponse:
     """GET people: all members. POST: make somebody one, and go to them."""
-    if request.method != "POST":
-        return _show_all(request)
-    try:
-        given = said(InvitationForm(request.POST))
-        role = Role(given.pop("role"))
-        made = invite_member(**acting(request), **given, role=role)
-    except (Problem, Flawed) as error:
-        form = again("invite", request.POST, error)
-        return _show_all(request, form, status=status_of(error))
-    return seen(request, "person", made.id)
+    return created(request, _show_all, _create, act="invite", there="person")
 
 
 @member_page(roles=ADMINISTRATORS)
 @require_http_methods(LOOKING)
 def person(request: DeskRequest, id: UUID) -> HttpResponse:
     """GET people/{id}. POST: one of `ACTS`."""
-    if request.method != "POST":
-        return _show(request, id)
-    act = request.POST.get("act", "")
-    try:
-        with missing_is_404():
-            if act not in ACTS:
-                raise NOT_FOUND()
-            ACTS[act](request, id)
-    except Problem as problem:
-        return _show(request, id, notice=told(problem), status=problem.status)
-    except Flawed as error:
-        return _show(request, id, form=again(act, request.POST, error), status=422)
-    return seen(request, "person", id)
+    return acted(request, id, partial(_show, id=id), ACTS, "person")
+
+
+def _create(request: DeskRequest) -> UUID:
+    given = said(InvitationForm(request.POST))
+    role = Role(given.pop("role"))
+    return invite_member(**acting(request), **given, role=role).id
 
 
 def _change_role(request: DeskRequest, id: UUID) -> None:
@@ -105,21 +86,19 @@ ACTS: Final[Mapping[str, Act]] = {
 }
 
 
-def _show_all(
-    request: DeskRequest, form: Form | None = None, status: int = 200
-) -> HttpResponse:
+def _show_all(request: DeskRequest, *, status: int = 200, **shown: Any) -> HttpResponse:
     after = request.GET.get("after", "")
     return page(
         request,
         "people.html",
-        lambda: {"people": people_view(request.member, after, form)},
+        lambda: {"people": people_view(request.member, after, **shown)},
         place="people",
         status=status,
     )
 
 
 def _show(
-    request: DeskRequest, id: UUID, *, status: int = 200, **shown: Any
+    request: DeskRequest, *, id: UUID, status: int = 200, **shown: Any
 ) -> HttpResponse:
     return page(
         request,

@@ -1,36 +1,32 @@
 """Queues, and who may see, decide, edit and record there."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
-from approvals.forms import Flawed
 from approvals.services.queues import (
     create_queue,
     give_right,
     make_default,
     take_right,
 )
-from approvals.views.request import DeskRequest, missing_is_404
-from kernel.problems import NOT_FOUND, Problem
+from approvals.views.request import DeskRequest
 from oversight.administration.answering import (
     LOOKING,
     Act,
+    acted,
     acting,
-    again,
     chosen,
+    created,
     page,
     said,
-    seen,
-    status_of,
-    told,
 )
 from oversight.forms import GiftForm, QueueForm, RightForm
 from oversight.pages.queues import queue_view, queues_view
-from oversight.presentation.forms import Form
 from tenants.access import ADMINISTRATORS
 from tenants.pages import member_page
 
@@ -39,33 +35,18 @@ from tenants.pages import member_page
 @require_http_methods(LOOKING)
 def queues(request: DeskRequest) -> HttpResponse:
     """GET queues: all of them. POST: create one, and go to it."""
-    if request.method != "POST":
-        return _show_all(request)
-    try:
-        made = create_queue(**acting(request), **said(QueueForm(request.POST)))
-    except (Problem, Flawed) as error:
-        form = again("create", request.POST, error)
-        return _show_all(request, form, status=status_of(error))
-    return seen(request, "queue_rights", made.id)
+    return created(request, _show_all, _create, act="create", there="queue_rights")
 
 
 @member_page(roles=ADMINISTRATORS)
 @require_http_methods(LOOKING)
 def queue(request: DeskRequest, id: UUID) -> HttpResponse:
     """GET queues/{id}. POST: one of `ACTS`."""
-    if request.method != "POST":
-        return _show(request, id)
-    act = request.POST.get("act", "")
-    try:
-        with missing_is_404():
-            if act not in ACTS:
-                raise NOT_FOUND()
-            ACTS[act](request, id)
-    except Problem as problem:
-        return _show(request, id, notice=told(problem), status=problem.status)
-    except Flawed as error:
-        return _show(request, id, form=again(act, request.POST, error), status=422)
-    return seen(request, "queue_rights", id)
+    return acted(request, id, partial(_show, id=id), ACTS, "queue_rights")
+
+
+def _create(request: DeskRequest) -> UUID:
+    return create_queue(**acting(request), **said(QueueForm(request.POST))).id
 
 
 def _give(request: DeskRequest, id: UUID) -> None:
@@ -95,21 +76,19 @@ def _holder(text: str) -> dict[str, UUID]:
 ACTS: Final[Mapping[str, Act]] = {"give": _give, "take": _take, "default": _default}
 
 
-def _show_all(
-    request: DeskRequest, form: Form | None = None, status: int = 200
-) -> HttpResponse:
+def _show_all(request: DeskRequest, *, status: int = 200, **shown: Any) -> HttpResponse:
     after = request.GET.get("after", "")
     return page(
         request,
         "queues.html",
-        lambda: {"queues": queues_view(request.member, after, form)},
+        lambda: {"queues": queues_view(request.member, after, **shown)},
         place="queues",
         status=status,
     )
 
 
 def _show(
-    request: DeskRequest, id: UUID, *, status: int = 200, **shown: Any
+    request: DeskRequest, *, id: UUID, status: int = 200, **shown: Any
 ) -> HttpResponse:
     return page(
         request,

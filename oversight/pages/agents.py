@@ -34,7 +34,9 @@ NONE: Final = Empty(
 )
 
 
-def agents_view(member: Membership, after: str, form: Form | None) -> AgentsView:
+def agents_view(
+    member: Membership, after: str, *, form: Form | None = None
+) -> AgentsView:
     """One page of them by name, and the form for one more."""
     found = from_after(Agent.objects.all(), "name", after)
     now = database_now()

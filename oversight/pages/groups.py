@@ -24,7 +24,9 @@ NONE: Final = Empty(
 )
 
 
-def groups_view(member: Membership, after: str, form: Form | None) -> GroupsView:
+def groups_view(
+    member: Membership, after: str, *, form: Form | None = None
+) -> GroupsView:
     """One page of them by name, and the form for one more."""
     own = Q(django_group__user__in=Member.objects.values("user_id"))
     counted = Group.objects.annotate(n=Count("django_group__user", filter=own))

@@ -22,7 +22,9 @@ from tenants.models import Group, Member, Role, User
 SIGNED_IN: Final = "member.signed_in"
 
 
-def people_view(member: Membership, after: str, form: Form | None) -> PeopleView:
+def people_view(
+    member: Membership, after: str, *, form: Form | None = None
+) -> PeopleView:
     """One page of them in the order in which they joined, and the form for one more."""
     rows = Member.objects.select_related("user")
     found = from_after(rows, "id", _id(after))

@@ -49,7 +49,9 @@ class Holder:
         return f"{self.kind}:{self.id}"
 
 
-def queues_view(member: Membership, after: str, form: Form | None) -> QueuesView:
+def queues_view(
+    member: Membership, after: str, *, form: Form | None = None
+) -> QueuesView:
     """One page of them by their address, and the form for one more."""
     found = from_after(Queue.objects.all(), "slug", after)
     return QueuesView(
