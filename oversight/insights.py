@@ -1,14 +1,11 @@
 """The page of insights."""
 
 from django.http import HttpResponse
-from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from approvals.pages.frame import frame
-from approvals.pages.index import read_index
-from approvals.views.request import DeskRequest, viewer_of
-from kernel.scope import tenant_transaction
+from approvals.views.request import DeskRequest
 from oversight.pages.insights.page import insights_view
+from oversight.showing import page
 from tenants.access import OVERSEERS
 from tenants.pages import member_page
 
@@ -17,10 +14,9 @@ from tenants.pages import member_page
 @require_safe
 def insights(request: DeskRequest) -> HttpResponse:
     """GET insights[?days=…&queue=…]: how approving went."""
-    viewer = viewer_of(request)
-    with tenant_transaction(request.member.tenant_id):
-        view = insights_view(request.member, request.GET)
-        shell = frame(request.user, viewer, read_index(viewer), place="insights")
-    return render(
-        request, "oversight/insights.html", {"shell": shell, "insights": view}
+    return page(
+        request,
+        "insights.html",
+        lambda _: {"insights": insights_view(request.member, request.GET)},
+        place="insights",
     )

@@ -19,6 +19,7 @@ from oversight.forms import RELEASE, AttendForm
 from oversight.pages.drills import drills_view
 from oversight.pages.run import run_view
 from oversight.pages.runs import RunSelection, runs_view
+from oversight.showing import page
 from tenants.access import OVERSEERS
 from tenants.pages import member_page
 
@@ -96,8 +97,9 @@ def _show_run(
 @require_safe
 def drills(request: DeskRequest) -> HttpResponse:
     """GET drills: the report of the last one, for those who oversee the tenant."""
-    viewer = viewer_of(request)
-    with tenant_transaction(request.member.tenant_id):
-        view = drills_view(database_now())
-        shell = frame(request.user, viewer, read_index(viewer), place="drills")
-    return render(request, "oversight/drills.html", {"shell": shell, "drills": view})
+    return page(
+        request,
+        "drills.html",
+        lambda _: {"drills": drills_view(database_now())},
+        place="drills",
+    )

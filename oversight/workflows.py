@@ -27,6 +27,7 @@ from oversight.pages.workflows import (
     workflow_view,
     workflows_view,
 )
+from oversight.showing import page
 from sessions.contract import WORKFLOW_INVALID
 from sessions.models import Workflow
 from sessions.services import (
@@ -49,12 +50,11 @@ ACTS: Final[Mapping[str, Callable[..., object]]] = {
 @require_safe
 def workflows(request: DeskRequest) -> HttpResponse:
     """GET workflows: all kinds of work."""
-    viewer = viewer_of(request)
-    with tenant_transaction(request.member.tenant_id):
-        view = workflows_view(viewer)
-        shell = frame(request.user, viewer, read_index(viewer), place="workflows")
-    return render(
-        request, "oversight/workflows.html", {"shell": shell, "workflows": view}
+    return page(
+        request,
+        "workflows.html",
+        lambda viewer: {"workflows": workflows_view(viewer)},
+        place="workflows",
     )
 
 
@@ -127,11 +127,13 @@ def draft(request: DeskRequest, kind: str) -> HttpResponse:
 @require_safe
 def state(request: DeskRequest, id: UUID) -> HttpResponse:
     """GET runs/{id}/state: facts at two versions. 404 as for the run's own page."""
-    viewer = viewer_of(request)
-    with missing_is_404(), tenant_transaction(request.member.tenant_id):
-        view = state_view(viewer, id, Span.read(request.GET))
-        shell = frame(request.user, viewer, read_index(viewer), place="runs")
-    return render(request, "oversight/state.html", {"shell": shell, "state": view})
+    span = Span.read(request.GET)
+    return page(
+        request,
+        "state.html",
+        lambda viewer: {"state": state_view(viewer, id, span)},
+        place="runs",
+    )
 
 
 def _show(

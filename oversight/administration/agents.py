@@ -19,7 +19,6 @@ from oversight.administration.answering import (
     carry_out,
     chosen,
     created,
-    page,
     refused,
     said,
     seen,
@@ -32,6 +31,7 @@ from oversight.forms import (
     RotationForm,
 )
 from oversight.pages.agents import agent_view, agents_view
+from oversight.showing import page
 from tenants.access import ADMINISTRATORS
 from tenants.pages import member_page
 from tenants.services import (
@@ -117,7 +117,7 @@ def _show_all(request: DeskRequest, *, status: int = 200, **shown: Any) -> HttpR
     return page(
         request,
         "agents.html",
-        lambda: {"agents": agents_view(request.member, after, **shown)},
+        lambda _: {"agents": agents_view(request.member, after, **shown)},
         place="agents",
         status=status,
     )
@@ -129,7 +129,7 @@ def _show(
     return page(
         request,
         "agent.html",
-        lambda: {"agent": agent_view(request.member, id, **shown)},
+        lambda _: {"agent": agent_view(request.member, id, **shown)},
         place="agents",
         status=status,
     )

@@ -6,16 +6,12 @@ from uuid import UUID
 
 from django import forms
 from django.http import HttpResponse, HttpResponseRedirect, QueryDict
-from django.shortcuts import render
 
 from approvals.forms import Flawed
 from approvals.pages.addresses import address
-from approvals.pages.frame import frame
-from approvals.pages.index import read_index
 from approvals.presentation.shell import Notice
-from approvals.views.request import DeskRequest, missing_is_404, viewer_of
+from approvals.views.request import DeskRequest, missing_is_404
 from kernel.problems import NOT_FOUND, Problem
-from kernel.scope import tenant_transaction
 from oversight.presentation.forms import Form
 
 LOOKING: Final = ["GET", "HEAD", "POST"]
@@ -157,22 +153,6 @@ def seen(request: DeskRequest, name: str, id: UUID | None = None) -> HttpRespons
     """Off to a page that shows what became of it."""
     there = address(name, request.member.slug, id)
     return HttpResponseRedirect(there, status=303)
-
-
-def page(
-    request: DeskRequest,
-    template: str,
-    view: Callable[[], Mapping[str, Any]],
-    *,
-    place: str,
-    status: int = 200,
-) -> HttpResponse:
-    """`view` reads inside the tenant's scope; what it does not find is a 404."""
-    viewer = viewer_of(request)
-    with missing_is_404(), tenant_transaction(request.member.tenant_id):
-        shell = frame(request.user, viewer, read_index(viewer), place=place)
-        context = {"shell": shell, **view()}
-    return render(request, f"oversight/{template}", context, status=status)
 
 
 def _errors(error: Problem | Flawed) -> Mapping[str, str]:

@@ -16,11 +16,11 @@ from oversight.administration.answering import (
     acting,
     chosen,
     created,
-    page,
     said,
 )
 from oversight.forms import GroupForm, MemberForm
 from oversight.pages.groups import group_view, groups_view
+from oversight.showing import page
 from tenants.access import ADMINISTRATORS
 from tenants.pages import member_page
 from tenants.services import add_to_group, create_group, remove_from_group
@@ -62,7 +62,7 @@ def _show_all(request: DeskRequest, *, status: int = 200, **shown: Any) -> HttpR
     return page(
         request,
         "groups.html",
-        lambda: {"groups": groups_view(request.member, after, **shown)},
+        lambda _: {"groups": groups_view(request.member, after, **shown)},
         place="people",
         status=status,
     )
@@ -74,7 +74,7 @@ def _show(
     return page(
         request,
         "group.html",
-        lambda: {"group": group_view(request.member, id, **shown)},
+        lambda _: {"group": group_view(request.member, id, **shown)},
         place="people",
         status=status,
     )

@@ -16,11 +16,11 @@ from oversight.administration.answering import (
     acting,
     chosen,
     created,
-    page,
     said,
 )
 from oversight.forms import InvitationForm, OneGroupForm, RoleForm
 from oversight.pages.people import member_view, people_view
+from oversight.showing import page
 from tenants.access import ADMINISTRATORS
 from tenants.models import Role
 from tenants.pages import member_page
@@ -91,7 +91,7 @@ def _show_all(request: DeskRequest, *, status: int = 200, **shown: Any) -> HttpR
     return page(
         request,
         "people.html",
-        lambda: {"people": people_view(request.member, after, **shown)},
+        lambda _: {"people": people_view(request.member, after, **shown)},
         place="people",
         status=status,
     )
@@ -103,7 +103,7 @@ def _show(
     return page(
         request,
         "person.html",
-        lambda: {"person": member_view(request.member, id, **shown)},
+        lambda _: {"person": member_view(request.member, id, **shown)},
         place="people",
         status=status,
     )

@@ -22,11 +22,11 @@ from oversight.administration.answering import (
     acting,
     chosen,
     created,
-    page,
     said,
 )
 from oversight.forms import GiftForm, QueueForm, RightForm
 from oversight.pages.queues import queue_view, queues_view
+from oversight.showing import page
 from tenants.access import ADMINISTRATORS
 from tenants.pages import member_page
 
@@ -81,7 +81,7 @@ def _show_all(request: DeskRequest, *, status: int = 200, **shown: Any) -> HttpR
     return page(
         request,
         "queues.html",
-        lambda: {"queues": queues_view(request.member, after, **shown)},
+        lambda _: {"queues": queues_view(request.member, after, **shown)},
         place="queues",
         status=status,
     )
@@ -93,7 +93,7 @@ def _show(
     return page(
         request,
         "queue.html",
-        lambda: {"queue": queue_view(request.member, id, **shown)},
+        lambda _: {"queue": queue_view(request.member, id, **shown)},
         place="queues",
         status=status,
     )

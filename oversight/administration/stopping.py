@@ -13,7 +13,6 @@ from oversight.administration.answering import (
     LOOKING,
     acting,
     again,
-    page,
     said,
     seen,
     status_of,
@@ -21,6 +20,7 @@ from oversight.administration.answering import (
 from oversight.forms import StopForm
 from oversight.pages.stopping import stop_view
 from oversight.presentation.forms import Form
+from oversight.showing import page
 from tenants.access import ADMINISTRATORS, OWNERS
 from tenants.pages import member_page
 
@@ -76,7 +76,7 @@ def _show(
     return page(
         request,
         "stop.html",
-        lambda: {"stop": stop_view(request.member, target, form)},
+        lambda _: {"stop": stop_view(request.member, target, form)},
         place="tools" if target.tool_id else "agents",
         status=status,
     )

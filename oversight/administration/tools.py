@@ -6,8 +6,8 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
 from approvals.views.request import DeskRequest
-from oversight.administration.answering import page
 from oversight.pages.tools import tool_view, tools_view
+from oversight.showing import page
 from tenants.access import ADMINISTRATORS
 from tenants.pages import member_page
 
@@ -18,7 +18,10 @@ def tools(request: DeskRequest) -> HttpResponse:
     """GET tools: all of them, by name."""
     slug, after = request.member.slug, request.GET.get("after", "")
     return page(
-        request, "tools.html", lambda: {"tools": tools_view(slug, after)}, place="tools"
+        request,
+        "tools.html",
+        lambda _: {"tools": tools_view(slug, after)},
+        place="tools",
     )
 
 
@@ -28,5 +31,5 @@ def tool(request: DeskRequest, id: UUID) -> HttpResponse:
     """GET tools/{id}: its definition, and the way to its switch."""
     slug = request.member.slug
     return page(
-        request, "tool.html", lambda: {"tool": tool_view(slug, id)}, place="tools"
+        request, "tool.html", lambda _: {"tool": tool_view(slug, id)}, place="tools"
     )
