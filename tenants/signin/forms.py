@@ -47,7 +47,9 @@ class OneTime:
         step = _step(decrypt(data["secret"]), code)
         rows = Authenticator.objects.filter(pk=self.authenticator.pk)
         unused = Q(data__step__isnull=True) | Q(data__step__lt=step)
-        if step < 0 or not rows.filter(unused).update(data={**data, USED: step}):
+        # As it was read: a rotation may have sealed the secret again meanwhile.
+        as_read = rows.filter(unused, data=data)
+        if step < 0 or not as_read.update(data={**data, USED: step}):
             raise get_adapter().validation_error("incorrect_code")
 
 

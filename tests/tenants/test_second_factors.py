@@ -9,17 +9,19 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.conf import LazySettings
 from django.core.cache import cache
+from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 
 from audit.models import Entry
 from kernel.scope import tenant_transaction
-from tenants.factors import opened_factor, sealed_factor
+from tenants.factors import is_sealed_first, opened_factor, sealed_factor
 from tenants.management.commands import rotate_data_keys
 from tenants.master_keys import add_master_key, keep_first_key, master_keys
 from tenants.models import User
 from tenants.services.second_factors import reseal_factor
+from tenants.signin.forms import OneTime
 from tests.concurrency import together
 from tests.factories import House, fresh_user
 from tests.tenants.second_factors import (
@@ -245,6 +247,18 @@ def test_a_rotation_seals_them_again(
     assert len(master_keys()) == 1
     assert opened_factor(sealed_secret(user).data["secret"]) == SECRET
     assert not reseal_factor(ids[0])
+
+
+def test_a_code_brings_nothing_back_that_a_rotation_replaced(path: Path) -> None:
+    user, form = with_app(fresh_user("Lea")), OneTime()
+    form.authenticator = sealed_secret(user)
+    add_master_key(path)
+    assert reseal_factor(form.authenticator.pk)  # after the form has read it
+    with pytest.raises(ValidationError):
+        form._use(code_of())
+    assert is_sealed_first(sealed_secret(user).data["secret"])
+    form.authenticator = sealed_secret(user)
+    form._use(code_of())  # and the same code counts once it is read again
 
 
 def test_what_cannot_be_sealed_again_keeps_the_former_keys(
