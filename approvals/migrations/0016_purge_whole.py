@@ -16,10 +16,11 @@ CREATE FUNCTION keyturn_purge_session(of_session uuid, most integer) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   begun timestamptz;
+  whose uuid;
   done integer;
   told uuid[];
 BEGIN
-  SELECT created_at INTO begun FROM public.agent_sessions_session
+  SELECT created_at, tenant_id INTO begun, whose FROM public.agent_sessions_session
     WHERE id = of_session AND erased_at IS NOT NULL FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'the session is not erased'
@@ -68,7 +69,8 @@ BEGIN
   -- Of an agent's texts only those with the id in them are read as JSON.
   SELECT array_agg(id) INTO told FROM (
     SELECT d.id FROM public.approvals_webhookdelivery d
-     WHERE d.created_at >= begun AND CASE WHEN strpos(d.body, of_session::text) > 0
+     WHERE d.tenant_id = whose AND d.created_at >= begun
+       AND CASE WHEN strpos(d.body, of_session::text) > 0
        THEN d.body::jsonb #>> '{data,session}' = of_session::text ELSE false END
      LIMIT most) found;
   IF told IS NULL THEN RETURN 0; END IF;
