@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from approvals.models import Decision, Request
 from kernel.clock import database_now
 from kernel.scope import tenant_transaction
-from oversight.pages.insights.measure import OUTCOMES
+from oversight.pages.insights.measure import AGES, OUTCOMES
 from oversight.presentation.insights import HIGH, lines, stacked
 from tenants.models import Role
 from tests.approvals.stage import Stage, fresh_stage
@@ -106,6 +106,18 @@ def test_waiting_refusals_tools_and_people_are_counted(stage: Stage) -> None:
     (load,) = view.loads
     assert (load.name, load.decisions) == (str(stage.bob.user), decided)
     assert (load.reading, load.hasty, load.hint) == ("", 0, "")  # all by the API
+
+
+def test_what_waits_is_counted_by_how_long_it_does(stage: Stage) -> None:
+    now, found = database_now(), Counter[str]()
+    for one in asked(stage):
+        if one.state == "pending":
+            waits = (now - one.created_at).total_seconds()
+            found[[name for name, least in AGES.items() if waits >= least][-1]] += 1
+    counted = {bar.name: bar.count for bar in shown(stage).ages}
+    assert list(counted) == list(AGES)
+    assert {name: count for name, count in counted.items() if count} == found
+    assert found["Over a day"] > 0
 
 
 def test_who_decides_faster_than_anyone_reads_is_told_of() -> None:
