@@ -72,7 +72,10 @@ def policy(request: DeskRequest, name: str) -> HttpResponse:
 @member_page(roles=ADMINISTRATORS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: DeskRequest, name: str = "") -> HttpResponse:
-    """GET policies/{name}/edit: the form. POST: keep it as the draft, try it out, or change its rules."""
+    """GET policies/{name}/edit: the form.
+
+    POST: keep it as the draft, try it out, or change how many rules it has.
+    """
     if request.method != "POST":
         return _form(request, name)
     typed = Typed.read(request.POST)

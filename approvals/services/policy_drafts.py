@@ -66,8 +66,9 @@ def save_policy_draft(
 ) -> PolicyDraft:
     """Keep the policy's one open draft, which is validated as if it were published.
 
-    `seen` is the `standing` that a person began with. Raises `policy.invalid`, `policy.selector_invalid` or `secret_in_arguments` (422)
-    with the place, `policy.draft_changed` (409), and what `permitted` raises.
+    `seen` is the `standing` that a person began with. Raises `policy.invalid`,
+    `policy.selector_invalid` or `secret_in_arguments` (422) with the place,
+    `policy.draft_changed` (409), and what `permitted` raises.
     """
     if definition is not None:
         check_policy(name, definition)

@@ -50,7 +50,7 @@ def _create(request: DeskRequest) -> UUID:
 
 
 def _give(request: DeskRequest, id: UUID) -> None:
-    """One verb, and one entry, for each right."""
+    """One verb and one entry for each right: those before one that is refused stay."""
     given = said(GiftForm(request.POST))
     for right in given["rights"]:
         holder = _holder(given["holder"])

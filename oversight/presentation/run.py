@@ -113,8 +113,8 @@ class StoryStep:
 class AttentionView:
     """A run that waits for a person. `href` is empty for who may only look.
 
-    `reason` was recorded when it stopped, and `seen` numbers that; `case_href` leads to the question whose
-    action's outcome nobody knows, if there is one that the member sees.
+    `reason` was recorded when it stopped, and `seen` numbers that; `case_href` leads to
+    the question whose action's outcome nobody knows, if the member sees such a one.
     """
 
     reason: str
