@@ -20,9 +20,8 @@ from approvals.models import (
 from approvals.services.case import Answer
 from approvals.services.decide import decide
 from approvals.services.policies import cosign_policy
-from approvals.services.revise import revise, withdraw
+from approvals.services.revise import revise
 from approvals.services.revoke import revoke
-from audit.models import Entry
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
 from sessions.hooks import hooks
@@ -244,28 +243,6 @@ def test_revoking_is_legal_until_it_is_used(stage: Stage) -> None:
         revoke(stage.bob.person, request_id=request.id, reason="Again.")
 
 
-def test_the_agent_may_take_its_question_back(stage: Stage) -> None:
-    request, who = stage.ask(), stage.house.robot.principal
-    stage.answer(request)
-    withdraw(who, request_id=request.id, reason="Not needed.")
-    assert stage.fresh(request).state == Request.State.CANCELLED
-    assert in_database(stage, request)[1][0].state == Grant.State.REVOKED
-
-
-def test_a_secret_in_why_it_is_taken_back_is_kept_nowhere(stage: Stage) -> None:
-    request, secret = stage.ask(), f"ghp_{'k4Xq9Zt2' * 4}abcd"
-    stage.answer(request)
-    withdraw(
-        stage.house.robot.principal, request_id=request.id, reason=f"It is {secret}."
-    )
-    grant = in_database(stage, request)[1][0]
-    with tenant_transaction(stage.tenant_id):
-        entries = Entry.objects.filter(subject_id__in=[request.id, grant.id])
-        recorded = str([entry.data for entry in entries])
-    for kept in (grant.reason, stage.fresh(request).resolution, recorded):
-        assert secret not in kept
-
-
 def test_jobs_wait_for_every_question_of_the_pause(stage: Stage) -> None:
     first, second = stage.ask_all([{}, {"arguments": {**ARGUMENTS, "amount": "2.00"}}])
 
@@ -405,12 +382,3 @@ def test_a_credential_in_the_target_is_refused_and_in_words_is_cut(
     assert problem.value.pointer == "/requests/0/target/url"
     request = stage.ask(explanation=f"I use {secret} for it.")
     assert secret not in stage.fresh(request).explanation
-
-
-def test_what_ended_otherwise_cannot_be_withdrawn(stage: Stage) -> None:
-    request = stage.ask()
-    stage.answer(request, verdict=V.REJECT, reason="No.")
-    with refused("already_decided"):
-        withdraw(
-            stage.house.robot.principal, request_id=request.id, reason="Never mind."
-        )
