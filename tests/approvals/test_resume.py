@@ -213,64 +213,6 @@ def test_a_worker_lost_after_sending_doubles_nothing(tool_server: ToolServer) ->
     assert effect_of(stage, request).external_id == "EX-1"
 
 
-def test_an_agent_redeems_acts_and_reports() -> None:
-    stage = fresh_stage()
-    run, who = stage.run(), stage.house.robot.principal
-    request = stage.ask(run)
-    stage.answer(request)
-    assert told(stage, request) == "wait"
-    assert work_all(stage, request) == ["ready"]
-    assert told(stage, request) == "redeem"
-    started = redeem(who, request_id=request.id, fence=run.fence)
-    assert started.action.arguments == ARGUMENTS
-    again = redeem(who, request_id=request.id, fence=run.fence)
-    assert (again.effect.id, again.attempt.id) == (
-        started.effect.id,
-        started.attempt.id,
-    )
-    with pytest.raises(Problem, match="stale_writer"):
-        redeem(who, request_id=request.id, fence=run.fence + 1)
-    effect = report_effect(
-        who,
-        effect_id=started.effect.id,
-        attempt=1,
-        fence=run.fence,
-        outcome="confirmed",
-        external_id="CR-771",
-    )
-    assert effect.state == Effect.State.CONFIRMED
-    assert told(stage, request) == "done"
-    assert stage.fresh(run).state == Run.State.RUNNING
-    with pytest.raises(Problem, match="outcome_conflict"):
-        report_effect(
-            who,
-            effect_id=started.effect.id,
-            attempt=1,
-            fence=run.fence,
-            outcome="failed",
-        )
-
-
-def test_an_agent_killed_after_redeeming_reports_under_its_new_fence() -> None:
-    stage = fresh_stage()
-    run, who = stage.run(), stage.house.robot.principal
-    request = stage.ask(run)
-    stage.answer(request)
-    work_all(stage, request)
-    started = redeem(who, request_id=request.id, fence=run.fence)
-    newer = claim_run(who=who, run_id=run.id)
-    again = redeem(who, request_id=request.id, fence=newer.fence)
-    assert again.effect.id == started.effect.id
-    effect = report_effect(
-        who,
-        effect_id=started.effect.id,
-        attempt=1,
-        fence=newer.fence,
-        outcome="confirmed",
-    )
-    assert effect.state == Effect.State.CONFIRMED
-
-
 @pytest.mark.parametrize(
     ("verdict", "extra", "step"),
     [
@@ -348,24 +290,6 @@ def test_sweeps_record_what_the_clock_has_decided() -> None:
     assert stage.fresh(late).state == Request.State.EXPIRED
 
 
-def test_an_action_that_was_never_reported_needs_a_person() -> None:
-    stage = fresh_stage()
-    run, who = stage.run(), stage.house.robot.principal
-    request = stage.ask(run)
-    stage.answer(request)
-    work_all(stage, request)
-    redeem(who, request_id=request.id, fence=run.fence)
-    with superuser() as connection:
-        connection.execute(
-            "UPDATE checkpoints_effect SET due_at = now() - interval '1 min'"
-            " WHERE request = %s",
-            [request.id],
-        )
-    sweep()
-    assert effect_of(stage, request).state in {"unknown", "needs_attention"}
-    assert stage.fresh(run).state == Run.State.NEEDS_ATTENTION
-
-
 def test_a_reopened_question_tells_why_and_acts_once_agreed_again(
     tool_server: ToolServer,
 ) -> None:
@@ -383,18 +307,6 @@ def test_a_reopened_question_tells_why_and_acts_once_agreed_again(
     with tenant_transaction(stage.tenant_id):
         doors = VerificationReport.objects.order_by("created_at")
         assert [one.passed for one in doors] == [False, True]
-
-
-def test_nothing_is_redeemed_before_the_whole_pause_is_decided() -> None:
-    stage = fresh_stage()
-    run, who = stage.run(), stage.house.robot.principal
-    other = {**ARGUMENTS, "amount": "2.00"}
-    first, second = stage.ask_all([{}, {"arguments": other}], run)
-    stage.answer(first)
-    with pytest.raises(Problem, match="pause_undecided"):
-        redeem(who, request_id=first.id, fence=run.fence)
-    stage.answer(second, verdict=V.REJECT, reason="No.")
-    assert redeem(who, request_id=first.id, fence=run.fence).attempt.number == 1
 
 
 def test_no_further_attempt_under_another_definition(tool_server: ToolServer) -> None:
