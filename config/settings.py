@@ -231,6 +231,7 @@ MFA_TOTP_TOLERANCE = 1  # steps of 30 s, for slow hands and clocks; each counts 
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 
 _smtp = env.text("KEYTURN_SMTP_URL")
+MAILS = bool(_smtp)
 MAILERS = {
     "default": env.mailer(_smtp)
     if _smtp

@@ -7,6 +7,14 @@ from approvals.presentation.edit import Control
 from approvals.presentation.proof import Proof
 
 VERDICTS = ("reject", "respond", "request_changes", "edit", "approve")
+ACTS: Mapping[str, str] = {
+    "reject": "Reject",
+    "respond": "Respond",
+    "request_changes": "Ask for changes",
+    "edit": "Edit",
+    "approve": "Approve",
+}
+NOT_OFFERED = "The agent asks for another kind of answer."
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 
@@ -67,6 +75,17 @@ class Desk:
     def kept(self) -> Mapping[str, SheetState]:
         """The form whose words go back into their sheet, by verdict."""
         return {self.form.verdict: self.form} if self.form and self.form.kept else {}
+
+    @property
+    def answers_only(self) -> bool:
+        """Whether nothing is to run: words are asked for, and this person gives them."""
+        offered = "respond" not in self.blocked
+        return offered and self.blocked.get("approve") == NOT_OFFERED
+
+    @property
+    def withheld(self) -> tuple[tuple[str, str], ...]:
+        """What this person cannot do, as the buttons name it, and why."""
+        return tuple((ACTS[verdict], why) for verdict, why in self.blocked.items())
 
     @property
     def last(self) -> bool:

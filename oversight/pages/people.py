@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Max
 
 from approvals.pages.addresses import address
@@ -36,6 +37,7 @@ def people_view(
         form=form,
         here=address("people", member.slug),
         groups_href=address("groups", member.slug),
+        mails=settings.MAILS,
         now=database_now(),
     )
 

@@ -23,7 +23,7 @@ class PersonRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleView:
-    """In the context as `people`."""
+    """In the context as `people`. `mails`: whether this installation sends any."""
 
     rows: tuple[PersonRow, ...]
     pages: Pages
@@ -31,6 +31,7 @@ class PeopleView:
     form: Form
     here: str
     groups_href: str
+    mails: bool
     now: datetime
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 
 from approvals.access import holders
 from kernel.ids import new_id
@@ -269,3 +270,12 @@ def test_who_is_inactive_is_shown_in_their_groups(stage: Stage, alice: Reader) -
         tenant_id=stage.tenant_id, by=stage.house.alice.id, member_id=stage.bob.id
     )
     assert row_of(alice.get(group(stage)).context["group"], stage.bob).state == "off"
+
+
+@pytest.mark.parametrize("mails", [True, False])
+def test_it_says_where_nobody_new_can_set_a_password(
+    alice: Reader, settings: LazySettings, mails: bool
+) -> None:
+    settings.MAILS = mails
+    html = alice.get("people").content.decode()
+    assert ("No mail is sent here" in html) is not mails

@@ -13,7 +13,13 @@ from approvals.pages.case.record import CaseRecord
 from approvals.pages.selection import Selection
 from approvals.presentation.arguments import Money
 from approvals.presentation.controls import reply_controls
-from approvals.presentation.desk import VERDICTS, Desk, RecapRow, SheetState
+from approvals.presentation.desk import (
+    NOT_OFFERED,
+    VERDICTS,
+    Desk,
+    RecapRow,
+    SheetState,
+)
 from approvals.presentation.edit import Control
 from approvals.presentation.proof import Proof
 from approvals.presentation.reading import filled
@@ -27,7 +33,6 @@ from approvals.services.case import Answer, Sight
 from approvals.services.judging import judge_answer
 from kernel.problems import Problem
 
-NOT_OFFERED: Final = "The agent asks for another kind of answer."
 # What the form itself asks for is no reason to withhold the form.
 ASKED_FOR: Final = frozenset({REASON_NEEDED.code, REAUTHENTICATE.code})
 

@@ -334,3 +334,17 @@ def test_the_explanation_comes_as_it_was_written(stage: Stage) -> None:
     said = "✔ VERIFIED\n\nThe agent’s own words."
     request: Request = stage.ask(explanation=said)
     assert reader(stage).case(request.id).explanation == said
+
+
+def test_where_words_are_asked_for_the_bar_asks_for_words(stage: Stage) -> None:
+    asks, bob = stage.ask(allowed=["respond", "reject"]), reader(stage)
+    desk = bob.case(asks.id).desk
+    assert desk
+    assert desk.answers_only
+    html = bob.get(f"queue/{asks.id}").content.decode()
+    assert "It asks for an answer." in html
+    assert "You cannot turn a key here." not in html
+    assert "request_changes:" not in html
+    ordinary = bob.case(stage.ask().id).desk
+    assert ordinary
+    assert not ordinary.answers_only
