@@ -5,6 +5,9 @@
   const TYPING = "input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]";
   let going = false;
 
+  // A sheet that was closed may keep the focus for a moment: nobody types into it.
+  const typed = (part) => part.matches?.(TYPING) && part.checkVisibility();
+
   const usable = (part) => part && !part.disabled && part.checkVisibility();
   const press = (part) => {
     if (!usable(part)) return false;
@@ -55,7 +58,7 @@
       return sheet.requestSubmit();
     }
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-    if (event.target.matches?.(TYPING) || document.querySelector(".sheet:popover-open")) return;
+    if (typed(event.target) || document.querySelector(".sheet:popover-open")) return;
     if (event.key.length === 1 && letter(event.key)) event.preventDefault();
   });
 

@@ -215,6 +215,26 @@ def test_the_keyboard_alone(visit: Visit, stage: Stage) -> None:
     expect(page.locator("#outcome h2")).to_have_text("Done, and confirmed")
 
 
+CLOSED_AND_PRESSED = """() => {
+  const sheet = document.getElementById("sheet-approve"), note = sheet.querySelector("textarea");
+  sheet.hidePopover();
+  note.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true, cancelable: true }));
+}"""
+
+
+def test_a_sheet_that_was_just_closed_takes_no_letters(
+    visit: Visit, stage: Stage
+) -> None:
+    """It may still have the focus, for as long as the page has not been drawn anew."""
+    page = visit(stage.bob).page
+    page.goto(address(stage, stage.ask()))
+    expect(page.locator("[data-gate]")).to_be_enabled()
+    page.keyboard.press("a")
+    expect(page.get_by_role("dialog").get_by_label("Note")).to_be_focused()
+    page.evaluate(CLOSED_AND_PRESSED)
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
 def test_approving_opens_only_once_all_of_it_was_shown(
     visit: Visit, stage: Stage
 ) -> None:
