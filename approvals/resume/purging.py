@@ -110,12 +110,14 @@ def purge_tenant(
 
 
 def _erase_outdated(tenant_id: UUID, purged: Purged, *, is_all: bool) -> None:
-    while found := outdated_in(tenant_id):
-        before = purged.sessions
+    """Those that cannot go, however many, do not keep the ones behind them."""
+    tried: set[UUID] = set()
+    while found := outdated_in(tenant_id, but=tried):
+        tried.update(found)
         for session_id in found:
             with purged.deferring(tenant_id, session_id):
                 purged.sessions += let_go(tenant_id, session_id)
-        if purged.sessions == before or not is_all:
+        if purged.sessions and not is_all:
             break
 
 

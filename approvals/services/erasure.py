@@ -8,6 +8,7 @@ reason of a revision, of a grant's end and of a dismissed decision stands in it 
 for ever (see asking.py, granting.py, ending.py).
 """
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -87,10 +88,15 @@ def _erased_now(tenant_id: UUID, by: Acting, session_id: UUID) -> bool:
     return True
 
 
-def outdated_in(tenant_id: UUID, *, most: int = 100) -> list[UUID]:
-    """Sessions that were kept as long as the tenant keeps them."""
+def outdated_in(
+    tenant_id: UUID, *, but: Collection[UUID] = (), most: int = 100
+) -> list[UUID]:
+    """Sessions that were kept as long as the tenant keeps them, oldest first.
+
+    Without those in `but`, which were tried already.
+    """
     with tenant_transaction(tenant_id):
-        return _outdated(tenant_id, most)
+        return _outdated(tenant_id, but, most)
 
 
 def let_go(tenant_id: UUID, session_id: UUID) -> bool:
@@ -161,7 +167,7 @@ def _erase(verb: Verb, session: Session, actor: Actor, cause: str) -> None:
     verb.record("session.erased", actor=actor, subject=about, data=data)
 
 
-def _outdated(tenant_id: UUID, most: int) -> list[UUID]:
+def _outdated(tenant_id: UUID, but: Collection[UUID], most: int) -> list[UUID]:
     """Sessions without a live run or a hold whose last run ended long enough ago."""
     days = dict(
         Retention.objects.filter(tenant_id=tenant_id).values_list("kind", "days")
@@ -174,9 +180,8 @@ def _outdated(tenant_id: UUID, most: int) -> list[UUID]:
     )
     quiet = Session.objects.filter(tenant_id=tenant_id, erased_at=None)
     quiet = quiet.exclude(Exists(_NOT_ENDED)).exclude(Exists(held))
-    return list(
-        quiet.filter(_old_enough(days, declared)).values_list("id", flat=True)[:most]
-    )
+    found = quiet.filter(_old_enough(days, declared)).exclude(id__in=list(but))
+    return list(found.order_by("id").values_list("id", flat=True)[:most])
 
 
 def _declared(tenant_id: UUID, days: dict[str, int]) -> dict[UUID, int]:

@@ -1,6 +1,7 @@
 """Purging what was erased: whole, whatever is in it, and beside whatever else happens."""
 
 import json
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -15,8 +16,9 @@ from approvals.models import (
     WebhookAttempt,
     WebhookDelivery,
 )
+from approvals.resume import purging
 from approvals.resume.purging import Purged, purge_tenant
-from approvals.services.erasure import erase_session, erase_subject
+from approvals.services.erasure import erase_session, erase_subject, outdated_in
 from approvals.services.redeem import redeem
 from approvals.services.report import report_effect
 from approvals.services.webhooks import create_webhook
@@ -104,6 +106,23 @@ def test_a_session_that_somebody_holds_does_not_keep_the_others(stage: Stage) ->
         wait_until(lambda: purge_tenant(stage.tenant_id) and is_erased(stage, free))
         assert not is_erased(stage, busy)
     wait_until(lambda: purge_tenant(stage.tenant_id) and is_erased(stage, busy))
+
+
+def test_ones_that_cannot_go_do_not_keep_those_behind_them(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are: here one fills all that is looked at in one go."""
+    busy, free = ended_session(stage), ended_session(stage)
+    assert busy < free  # ids rise with time, and the oldest is looked at first
+    for one in (busy, free):
+        age(stage, one, 31)
+    set_retention(tenant_id=stage.tenant_id, by=BY, days=30)
+    monkeypatch.setattr(purging, "outdated_in", partial(outdated_in, most=1))
+    with impatient(), locked_by_another("agent_sessions_session", f"id = '{busy}'"):
+        wait_until(
+            lambda: purge_tenant(stage.tenant_id, steps=1) and is_erased(stage, free)
+        )
+        assert not is_erased(stage, busy)
 
 
 def answers(stage: Stage) -> int:
