@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from approvals.models import Decision, Request
 from oversight.presentation.trace import LANES, WIDTH, Graph, Part, draw_trace
-from tests.approvals.stage import Stage, fresh_stage
+from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.test_resume import work_all
 from tests.approvals.views.browsing import reader
 from tests.approvals.views.test_deciding import stuck
@@ -65,23 +65,19 @@ def test_a_refusal_says_what_it_lacked(stage: Stage) -> None:
 
 
 def test_one_request_can_be_looked_at_alone(stage: Stage) -> None:
-    first = stage.ask()
-    view = trace(stage, first)
-    assert view.choices == ()
+    other_amount = {"arguments": {**ARGUMENTS, "amount": "2.00"}}
+    first, second = stage.ask_all([{}, other_amount])
+    both = trace(stage, first)
+    assert kinds(both).count("revision") == 2
+    assert [shown for _, _, shown in both.choices] == [True, False, False]
     alone = trace(stage, first, f"?request={first.id}")
-    assert kinds(alone) == kinds(view)
-    other = reader(stage).get(f"runs/{first.run_id}/trace?request={stage.ask().id}")
-    assert other.status_code == 404
-
-
-def test_a_request_of_long_ago_can_be_looked_at_alone(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, _ = stage.ask_all([{}, {"tool_call_id": "b"}])
-    monkeypatch.setattr("oversight.pages.trace.page.ROWS", 1)
-    assert "revision" in kinds(trace(stage, first, f"?request={first.id}"))
-    path = f"runs/{first.run_id}/trace?request=x"
-    assert reader(stage).get(path).status_code == 404
+    assert [p.key for p in alone.parts if p.key.startswith("revision:")] == [
+        f"revision:{first.id}:1"
+    ]
+    assert str(second.id) not in str(alone.parts)
+    elsewhere = f"runs/{first.run_id}/trace?request={stage.ask().id}"
+    assert reader(stage).get(elsewhere).status_code == 404
+    assert trace(stage, stage.ask()).choices == ()
 
 
 def test_a_request_on_an_unseen_queue_is_in_no_trace(stage: Stage) -> None:
@@ -112,20 +108,25 @@ def test_an_external_id_of_a_hostile_tool_is_inert(stage: Stage) -> None:
 
 
 def test_it_costs_no_more_for_many_parts(stage: Stage) -> None:
-    run = stage.run()
-    request = stage.ask(run)
+    stage.reviewer("Anna")
+    stage.policy(rules=[{"approvals": 3}])
+    request, amounts = stage.ask(), iter(range(9))
+
+    def grow() -> None:
+        arguments = {**ARGUMENTS, "amount": f"{next(amounts)}.00"}
+        editor, other = stage.reviewer("Carol"), stage.reviewer("Dora")
+        stage.answer(request, editor, verdict=V.EDIT, arguments=arguments, reason="x")
+        stage.answer(request, other, reason="Fine.")
 
     def cost() -> int:
         with CaptureQueriesContext(connection) as captured:
             trace(stage, request)
         return len(captured)
 
-    stage.answer(request)
-    work_all(stage, request)
-    before = cost()
-    for name in ("Carol", "Dora"):
-        stage.reviewer(name)
-    stage.answer(stage.ask(), verdict=V.REJECT, reason="No.")
+    grow()
+    before, parts = cost(), len(trace(stage, request).parts)
+    grow()
+    assert len(trace(stage, request).parts) > parts + 2
     assert cost() == before
 
 
