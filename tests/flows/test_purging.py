@@ -1,6 +1,8 @@
 """Purging what was erased: whole, whatever is in it, and beside whatever else happens."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -8,6 +10,7 @@ from uuid import UUID
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connection
 
 from approvals.models import (
     Request,
@@ -93,6 +96,53 @@ def test_a_session_that_is_spoilt_does_not_keep_the_others(
     assert kinds_of(stage.tenant_id, good)[-1] == "session.purged"
     with pytest.raises(CommandError, match=str(bad)):
         call_command("purge", tenant=stage.house.tenant.slug)
+
+
+SLOW = ("nestloop", "indexscan", "bitmapscan", "memoize")
+"""Without them the database reads whole tables, and joins afterwards."""
+
+
+@contextmanager
+def whole_tables() -> Iterator[None]:
+    with connection.cursor() as cursor:
+        cursor.execute("DISCARD PLANS")
+        for one in SLOW:
+            cursor.execute(f"SET enable_{one} = off")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET ALL")
+
+
+def acted(stage: Stage) -> tuple[Request, dict[str, Any]]:
+    """And how to report of it: the action failed."""
+    request, who = stage.ask(), stage.house.robot.principal
+    stage.answer(request)
+    with tenant_transaction(stage.tenant_id):
+        fence = Run.objects.get(id=request.run_id).fence
+    started = redeem(who, request_id=request.id, fence=fence)
+    said: dict[str, Any] = {"effect_id": started.effect.id, "fence": started.fence}
+    report_effect(who, **said, attempt=1, outcome="failed")
+    return request, said
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("approvals_revision", "envelope"), ("checkpoints_effect", "action")],
+)
+def test_what_is_spoilt_is_not_read_for_another(
+    stage: Stage, table: str, column: str
+) -> None:
+    (spoilt, _), (whole, _) = acted(stage), acted(stage)
+    model = {"envelope": Revision, "action": Effect}[column]
+    with tenant_transaction(stage.tenant_id):
+        row = model.objects.get(request=spoilt.id)
+    tamper(table, rf"{column} = '\xff'", row.id)
+    bad, good = erased(stage, spoilt), erased(stage, whole)
+    with whole_tables():
+        assert purge_tenant(stage.tenant_id).deferred == {bad}
+    assert good not in due(stage)
 
 
 def test_a_session_that_somebody_holds_does_not_keep_the_others(stage: Stage) -> None:
@@ -232,18 +282,15 @@ def test_what_was_erased_already_does_not_keep_the_rest_of_a_subject(
 
 
 def test_a_late_report_adds_nothing_to_what_was_erased(stage: Stage) -> None:
-    word, request = f"pii{unique()}", stage.ask()
-    stage.answer(request)
-    with tenant_transaction(stage.tenant_id):
-        fence = Run.objects.get(id=request.run_id).fence
-    who = stage.house.robot.principal
-    started = redeem(who, request_id=request.id, fence=fence)
-    said: dict[str, Any] = {"effect_id": started.effect.id, "fence": started.fence}
-    report_effect(who, **said, attempt=1, outcome="failed")
+    word, (request, said) = f"pii{unique()}", acted(stage)
     erased(stage, request)
     purge_tenant(stage.tenant_id)
     with refused("data_erased", status=410):
         report_effect(
-            who, **said, attempt=1, outcome="confirmed", evidence={"to": word}
+            stage.house.robot.principal,
+            **said,
+            attempt=1,
+            outcome="confirmed",
+            evidence={"to": word},
         )
     assert word not in dump()
