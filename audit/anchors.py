@@ -146,6 +146,25 @@ def tenants_set_back(path: Path | None = None) -> list[UUID]:
     return [each for each in _followed(file).tenants() if _set_back(each, file)]
 
 
+def anchored_lines(
+    tenant_id: UUID, *, since: int, path: Path | None = None
+) -> dict[int, dict[str, Any]]:
+    """The tenant's lines that still count, from entry `since` on, as they are written.
+
+    Their signatures are whoever's to check who is shown them.
+    """
+    file, found = path or anchors_file(), dict[int, dict[str, Any]]()
+    mine = str(tenant_id).encode()
+    for text in _whole_lines(file.read_bytes()) if file.exists() else ():
+        if mine not in text:
+            continue
+        line = json.loads(text)
+        if "since" in line:  # what the lost past held is void
+            found = {seq: each for seq, each in found.items() if seq <= line["since"]}
+        found[line["seq"]] = line
+    return {seq: each for seq, each in found.items() if seq >= since}
+
+
 def anchor_recovered(tenant_id: UUID, path: Path | None = None) -> Anchor:
     """Anchor the head as it is, on another past; anchors of the lost one are void."""
     place = path or anchors_file()

@@ -4,7 +4,7 @@ A chain is read through a server-side cursor in binary, in one snapshot, so that
 agrees with its head however long it takes and whoever appends meanwhile.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -15,6 +15,11 @@ from django.db import connection, connections
 from kernel.scope import tenant_transaction
 
 ROWS_A_FETCH = 2_000
+_LINKS = """
+    SELECT seq, sha256(body), hash, CASE WHEN wanted THEN body END, signature, key_id
+    FROM (SELECT *, seq = ANY(%s::bigint[]) AS wanted FROM audit_entry) entry
+    WHERE tenant_id = %s AND seq BETWEEN %s AND %s ORDER BY seq
+"""
 
 NameOf = Callable[[UUID], str | None]
 _name_of: list[NameOf] = []
@@ -42,6 +47,17 @@ class Copy(NamedTuple):
     subject_type: str
     subject_id: UUID | None
     data: str
+
+
+class Link(NamedTuple):
+    """An entry as what follows it needs it; `body` and signature only where wanted."""
+
+    seq: int
+    digest: bytes  # SHA-256 of the body
+    hash: bytes
+    body: bytes | None
+    signature: bytes
+    key_id: str
 
 
 class StoredHead(NamedTuple):
@@ -94,6 +110,16 @@ def stored_entries(tenant_id: UUID) -> Iterator[tuple[Evidence, Copy]]:
     columns = ", ".join([*Evidence._fields, *Copy._fields[:-1], "data::text"])
     for row in _stream(columns, tenant_id):
         yield Evidence._make(row[:evidence]), Copy._make(row[evidence:])
+
+
+def stored_links(
+    tenant_id: UUID, first: int, last: int, *, whole: Sequence[int]
+) -> Iterator[Link]:
+    """From `first` to `last`, inside `chain_snapshot`; those in `whole` with bodies."""
+    with connection.connection.cursor("audit_links", binary=True) as cursor:
+        cursor.itersize = ROWS_A_FETCH
+        cursor.execute(_LINKS, [list(whole), tenant_id, first, last])
+        yield from map(Link._make, cursor)
 
 
 def tenants_with_chain() -> list[UUID]:

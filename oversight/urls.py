@@ -55,6 +55,13 @@ urlpatterns = [
     path(
         "t/<slug:slug>/runs/<uuid:id>/trace.json", traces.trace_json, name="trace_json"
     ),
+    path(
+        "t/<slug:slug>/runs/<uuid:id>/agentack.jsonl",
+        traces.trace_agentack,
+        name="trace_agentack",
+    ),
+    path("t/<slug:slug>/runs/<uuid:id>/bundle", traces.bundle, name="run_bundle"),
+    path("t/<slug:slug>/verify_bundle.py", traces.verifier, name="verify_bundle"),
     path("t/<slug:slug>/system", system.system, name="system"),
     path("t/<slug:slug>/insights", insights.insights, name="insights"),
     path("t/<slug:slug>/audit", audit_log.audit, name="audit"),

@@ -161,21 +161,23 @@ def transition_digest(transition: Transition) -> bytes:
     The row's id is under it and nowhere else on the chain: once the row is erased,
     nobody can find its contents by trying.
     """
+    return digest("keyturn/transition/v1", transition_record(transition))
+
+
+def transition_record(transition: Transition) -> dict[str, Any]:
+    """What its digest covers."""
     actor = transition.actor_id
-    return digest(
-        "keyturn/transition/v1",
-        {
-            "id": str(transition.id),
-            "run": str(transition.run_id),
-            "seq": transition.seq,
-            "version": transition.version,
-            "state": [transition.from_state, transition.to_state],
-            "stage": [transition.from_stage, transition.to_stage],
-            "changes": transition.changes,
-            "actor": [transition.actor_type, str(actor) if actor else None],
-            "reason": transition.reason,
-        },
-    )
+    return {
+        "id": str(transition.id),
+        "run": str(transition.run_id),
+        "seq": transition.seq,
+        "version": transition.version,
+        "state": [transition.from_state, transition.to_state],
+        "stage": [transition.from_stage, transition.to_stage],
+        "changes": transition.changes,
+        "actor": [transition.actor_type, str(actor) if actor else None],
+        "reason": transition.reason,
+    }
 
 
 def take_lease(

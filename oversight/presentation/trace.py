@@ -153,6 +153,9 @@ class TraceView:
     run_href: str
     state_href: str
     json_href: str
+    agentack_href: str
+    bundle_href: str  # empty for who may not read the audit log
+    verifier_href: str
     answer: str
     graph: Graph
     parts: tuple[Part, ...]

@@ -53,6 +53,11 @@ def trace_view(viewer: Viewer, run_id: UUID, chosen: str = "") -> TraceView:
         run_href=address("run", slug, run.id),
         state_href=address("run_state", slug, run.id),
         json_href=address("trace_json", slug, run.id, query={"request": chosen}),
+        agentack_href=address("trace_agentack", slug, run.id),
+        bundle_href=address("run_bundle", slug, run.id)
+        if viewer.membership.oversees
+        else "",
+        verifier_href=address("verify_bundle", slug),
         answer=_answer(requests, parts),
         graph=draw_trace([_short(part) for part in shown]),
         parts=tuple(shown),
