@@ -104,6 +104,19 @@ def stored_evidence(tenant_id: UUID) -> Iterator[Evidence]:
         yield Evidence._make(row)
 
 
+def stored_after(tenant_id: UUID, after: int, most: int) -> Iterator[Evidence]:
+    """At most `most` entries after number `after`, inside `chain_snapshot`."""
+    columns = ", ".join(Evidence._fields)
+    with connection.connection.cursor("audit_after", binary=True) as cursor:
+        cursor.itersize = ROWS_A_FETCH
+        cursor.execute(
+            f"SELECT {columns} FROM audit_entry WHERE tenant_id = %s AND seq > %s"  # noqa: S608
+            " ORDER BY seq LIMIT %s",
+            [tenant_id, after, most],
+        )
+        yield from map(Evidence._make, cursor)
+
+
 def stored_entries(tenant_id: UUID) -> Iterator[tuple[Evidence, Copy]]:
     """The chain in order with its queryable columns, inside `chain_snapshot`."""
     evidence = len(Evidence._fields)

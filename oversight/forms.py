@@ -6,7 +6,7 @@ from django import forms
 
 from approvals.services.queues import RIGHTS
 from tenants.models import Role
-from tenants.scopes import SCOPES
+from tenants.scopes import ALONE, SCOPES
 
 RELEASE: Final = "release"
 ABANDON: Final = "abandon"
@@ -60,7 +60,7 @@ class KeyForm(forms.Form):
     name = forms.CharField(max_length=100)
     environment = forms.CharField(max_length=32)
     scopes = forms.MultipleChoiceField(
-        choices=list(SCOPES.items()),
+        choices=list((SCOPES | ALONE).items()),
         error_messages={"required": "A key that opens nothing is of no use."},
     )
     days = forms.IntegerField(

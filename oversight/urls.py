@@ -13,9 +13,14 @@ from oversight import (
     workflows,
 )
 from oversight.administration.paths import PATHS
+from oversight.api import audit as audit_api
 from sessions.addresses import SHA256
 
+API = "api/v1"
+
 urlpatterns = [
+    path(f"{API}/audit", audit_api.audit),
+    path(f"{API}/runs/<uuid:id>/bundle", audit_api.bundle),
     path("t/<slug:slug>/runs", views.runs, name="runs"),
     path("t/<slug:slug>/runs/<uuid:id>", views.run, name="run"),
     path("t/<slug:slug>/runs/<uuid:id>/state", workflows.state, name="run_state"),

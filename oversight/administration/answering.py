@@ -24,6 +24,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "name_invalid": "name",
     "name_taken": "name",
     "unknown_scope": "scopes",
+    "scope_alone": "scopes",
 }
 
 type Act = Callable[[DeskRequest, UUID], None]

@@ -24,7 +24,7 @@ from oversight.presentation.forms import Choice, Form
 from tenants.access import OWNERS, Membership
 from tenants.models import Agent, AgentOwner, ApiKey, KeyUse
 from tenants.queries import active_members
-from tenants.scopes import SCOPES
+from tenants.scopes import ALONE, SCOPES
 
 KEYS: Final = 100
 NONE: Final = Empty(
@@ -191,5 +191,5 @@ def _key_state(row: ApiKey, now: datetime) -> str:
 def _scopes(form: Form) -> tuple[Choice, ...]:
     return tuple(
         Choice(value=scope, text=words, chosen=scope in form.ticked)
-        for scope, words in SCOPES.items()
+        for scope, words in (SCOPES | ALONE).items()
     )

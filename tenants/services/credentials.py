@@ -18,13 +18,16 @@ from kernel.update import update_exactly_one
 from tenants import keys
 from tenants.checks import Acting, Operator, permitted
 from tenants.models import Agent, ApiKey, KeyUse
-from tenants.scopes import SCOPES
+from tenants.scopes import ALONE, SCOPES
 from tenants.services.change import change, own
 from tenants.services.names import checked_name
 from tenants.verbs import Verb, is_retriable
 
 USE_NOTED_EVERY: Final = timedelta(minutes=1)
 UNKNOWN_SCOPE: Final = declare("unknown_scope", status=422, title="No such scope")
+SCOPE_ALONE: Final = declare(
+    "scope_alone", status=422, title="This scope goes into a key of its own"
+)
 ENVIRONMENT: Final = declare(
     "environment_invalid", status=422, title="An environment is a short lower-case word"
 )
@@ -50,8 +53,8 @@ def issue_key(
 ) -> Issued:
     """Issue a key to an agent. Takes no idempotency key: the answer is a secret.
 
-    The member who issues it never approves what comes with it. Raises `unknown_scope`
-    and `environment_invalid` (422).
+    The member who issues it never approves what comes with it. Raises `unknown_scope`,
+    `scope_alone` and `environment_invalid` (422).
     """
 
     def work(verb: Verb) -> Issued:
@@ -178,8 +181,12 @@ def cut_key(
 
 
 def _refuse_unknown(scopes: Collection[str], environment: str) -> None:
-    unknown = set(scopes) - set(SCOPES)
+    known = SCOPES | ALONE
+    unknown = set(scopes) - set(known)
     if unknown:
-        raise UNKNOWN_SCOPE(f"{min(unknown)!r} is none of {', '.join(SCOPES)}.")
+        raise UNKNOWN_SCOPE(f"{min(unknown)!r} is none of {', '.join(known)}.")
+    alone = set(scopes) & set(ALONE)
+    if alone and set(scopes) != alone:
+        raise SCOPE_ALONE(f"Issue a key for {min(alone)!r} and nothing else.")
     if not keys.ENVIRONMENT.fullmatch(environment):
         raise ENVIRONMENT("Use 1 to 32 of a-z, 0-9 and hyphens inside.")

@@ -15,7 +15,11 @@ from tests.api.door import PAGE, PREFIX, Door
 from tests.api.world import World
 
 DESCRIPTION: Final = ("api/v1/schema", "api/v1/docs")
-STREAMS: Final = ("api/v1/events",)  # they do not end: tests.approvals.wait.test_events
+STREAMS: Final = (  # written while they are sent, and tested by themselves
+    "api/v1/events",  # tests.approvals.wait.test_events
+    "api/v1/audit",  # tests.oversight.test_audit_stream
+    "api/v1/runs/<uuid:id>/bundle",
+)
 METHODS: Final = ("get", "post", "put", "patch", "delete")
 
 

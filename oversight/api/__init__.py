@@ -1,0 +1,1 @@
+"""The API's doors of those who look back: keys that read the audit log and nothing else."""
