@@ -74,6 +74,23 @@ def fits(tool: Tool, arguments: Json) -> bool:
     return True
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A request as `call` would send it, but that secrets stand in it by name."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def draft_of(tool: Tool, arguments: Mapping[str, Json]) -> Draft:
+    """What a managed tool would be sent, with marks for what only a call has."""
+    terms = Terms.of(tool)
+    ours = _headers("{key}", "{effect}", "{attempt}", "{fence}", "{moment}")
+    body = canonical_bytes(arguments)
+    return Draft(url=terms.url, headers={**terms.headers, **ours}, body=body)
+
+
 def call(
     tool: Tool,
     *,
@@ -92,7 +109,7 @@ def call(
     out of the answer.
     """
     terms = Terms.of(tool)
-    headers = _headers(key, effect_id, attempt, fence, not_after)
+    headers = _headers(key.hex(), effect_id, attempt, fence, _moment(not_after))
     values = Values()
     try:
         values = values_for(tool, terms.url, arguments)
@@ -135,18 +152,21 @@ def ask_status(tool: Tool, *, key: bytes) -> ToolStatus:
 
 
 def _headers(
-    key: bytes, effect_id: UUID, attempt: int, fence: int, not_after: datetime
+    key: str, effect: object, attempt: object, fence: object, moment: str
 ) -> dict[str, str]:
-    moment = not_after.astimezone(UTC).isoformat(timespec="milliseconds")
     return {
         "Accept": "application/json",
         "Content-Type": "application/json",
-        "Idempotency-Key": key.hex(),
-        "Keyturn-Effect": str(effect_id),
+        "Idempotency-Key": key,
+        "Keyturn-Effect": str(effect),
         "Keyturn-Attempt": str(attempt),
         "Keyturn-Fence": str(fence),
-        "Keyturn-Not-After": moment.replace("+00:00", "Z"),
+        "Keyturn-Not-After": moment,
     }
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _outcome(answer: Answer) -> ToolOutcome:

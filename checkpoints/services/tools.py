@@ -22,6 +22,21 @@ _UNREVIEWED: Final = {"mode": "agent", "risk": "high", "definition": {}}
 TOOL_NAME_TAKEN: Final = declare(
     "tool_name_taken", status=409, title="A tool of this name is registered"
 )
+TOOL_CHANGED: Final = declare(
+    "tool_changed", status=409, title="The tool was changed meanwhile"
+)
+
+
+def check_tool(name: str, mode: str, risk: str, definition: dict[str, Any]) -> None:
+    """Raises 422 `tool_invalid`, `schema_invalid` or a secret's, with the place."""
+    if not re.fullmatch(TOOL_NAME, name):
+        raise TOOL_INVALID(f"A name matches {TOOL_NAME}.", "/name")
+    if mode not in Tool.Mode.values:
+        raise TOOL_INVALID(f"One of {', '.join(Tool.Mode.values)}.", "/mode")
+    if risk not in Risk.values:
+        raise TOOL_INVALID(f"One of {', '.join(Risk.values)}.", "/risk")
+    check_definition(mode, definition)
+    refuse_secret(definition, "/definition")
 
 
 def register_tool(
@@ -35,7 +50,7 @@ def register_tool(
     once: Once | None = None,
 ) -> Tool:
     """Register a reviewed tool. Raises `tool_name_taken` (409), `tool_invalid` (422)."""
-    _check(name, mode, risk, definition)
+    check_tool(name, mode, risk, definition)
 
     def work(verb: Verb) -> Tool:
         actor = permitted(tenant_id, by)
@@ -55,22 +70,27 @@ def change_tool(
     mode: str,
     risk: str,
     definition: dict[str, Any],
+    seen: int | None = None,
+    enable: bool = True,
     once: Once | None = None,
 ) -> Tool:
-    """Give a tool its next version; it counts as reviewed and is enabled.
+    """Give a tool its next version; it counts as reviewed.
 
-    What was approved under the former version is asked again. Raises `tool_invalid`
-    (422), `not_found` (404).
+    What was approved under the former version is asked again. `seen` is the version
+    that was looked at; without `enable` a tool that is stopped stays so. Raises
+    `tool_invalid` (422), `tool_changed` (409), `not_found` (404).
     """
 
     def work(verb: Verb) -> Tool:
         actor = permitted(tenant_id, by)
         tool = _own(tenant_id, tool_id)
-        _check(tool.name, mode, risk, definition)
+        if seen not in {None, tool.version}:
+            raise TOOL_CHANGED(f"It is at version {tool.version} now.")
+        check_tool(tool.name, mode, risk, definition)
         fields: dict[str, Any] = {"mode": mode, "risk": risk, "definition": definition}
-        refuse_secret(definition, "/definition")
         digest = digest_of(name=tool.name, **fields)
-        change = {**fields, "digest": digest, "reviewed": True, "enabled": True}
+        change = {**fields, "digest": digest, "reviewed": True}
+        change |= {"enabled": True} if enable else {}
         _update(tool, {**change, "version": tool.version + 1})
         _record(verb, "tool.changed", actor, tool)
         return tool
@@ -125,23 +145,12 @@ def register_unreviewed(who: Principal, *, name: str) -> Tool:
 def tool_to_use(verb: Verb, who: Principal, *, name: str) -> Tool:
     """As `register_unreviewed`, inside a verb that has closed the gate."""
     fields: dict[str, Any] = _UNREVIEWED
-    _check(name, **fields)
+    check_tool(name, **fields)
     known = tool_named(who.tenant_id, name)
     return known or _create(verb, who.actor, name=name, reviewed=False, **fields)
 
 
-def _check(name: str, mode: str, risk: str, definition: dict[str, Any]) -> None:
-    if not re.fullmatch(TOOL_NAME, name):
-        raise TOOL_INVALID(f"A name matches {TOOL_NAME}.", "/name")
-    if mode not in Tool.Mode.values:
-        raise TOOL_INVALID(f"One of {', '.join(Tool.Mode.values)}.", "/mode")
-    if risk not in Risk.values:
-        raise TOOL_INVALID(f"One of {', '.join(Risk.values)}.", "/risk")
-    check_definition(mode, definition)
-
-
 def _create(verb: Verb, actor: Actor, *, reviewed: bool, **fields: Any) -> Tool:
-    refuse_secret(fields["definition"], "/definition")
     tool = Tool.objects.create(
         tenant_id=verb.tenant_id,
         reviewed=reviewed,

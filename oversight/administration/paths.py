@@ -2,7 +2,15 @@
 
 from django.urls import path
 
-from oversight.administration import agents, groups, people, queues, stopping, tools
+from oversight.administration import (
+    agents,
+    groups,
+    people,
+    queues,
+    stopping,
+    tool_edit,
+    tools,
+)
 
 PATHS = [
     path("t/<slug:slug>/agents", agents.agents, name="agents"),
@@ -16,6 +24,8 @@ PATHS = [
     path("t/<slug:slug>/queues/<uuid:id>", queues.queue, name="queue_rights"),
     path("t/<slug:slug>/tools", tools.tools, name="tools"),
     path("t/<slug:slug>/tools/<uuid:id>", tools.tool, name="tool"),
+    path("t/<slug:slug>/new-tool", tool_edit.create, name="tool_new"),
+    path("t/<slug:slug>/tools/<uuid:id>/edit", tool_edit.edit, name="tool_edit"),
     path("t/<slug:slug>/tools/<uuid:id>/stop", stopping.tool, name="tool_stop"),
     path("t/<slug:slug>/stop", stopping.tenant, name="tenant_stop"),
 ]

@@ -23,6 +23,7 @@ def tools_view(slug: str, after: str) -> ToolsView:
     """One page of them by name."""
     found = from_after(Tool.objects.all(), "name", after)
     return ToolsView(
+        new_href=address("tool_new", slug),
         rows=tuple(_row(slug, one) for one in found[:PAGE]),
         pages=pages_after("tools", slug, after, [one.name for one in found]),
         empty=None if found else NONE,
@@ -36,6 +37,7 @@ def tool_view(slug: str, tool_id: UUID) -> ToolView:
         raise NOT_FOUND()
     return ToolView(
         back_href=address("tools", slug),
+        edit_href=address("tool_edit", slug, tool.id),
         stop_href=address("tool_stop", slug, tool.id),
         log_href=address("audit", slug, query={"subject": str(tool.id)}),
         row=_row(slug, tool),

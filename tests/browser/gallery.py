@@ -162,6 +162,8 @@ def _administered(stage: Stage, home: str) -> dict[str, str]:
         "queue-rights": f"{home}/queues/{stage.queue.id}",
         "tools": f"{home}/tools",
         "tool": f"{home}/tools/{stage.tool.id}",
+        "tool-new": f"{home}/new-tool",
+        "tool-edit": f"{home}/tools/{stage.tool.id}/edit",
     }
 
 

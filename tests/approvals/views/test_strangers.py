@@ -86,6 +86,8 @@ PAGES = {
     "queue_rights": Address(of="queue", methods=("GET", "POST"), form={"act": "give"}),
     "tools": Address(),
     "tool": Address(of="tool"),
+    "tool_new": Address(methods=("GET", "POST"), form={"act": "keep"}),
+    "tool_edit": Address(of="tool", methods=("GET", "POST"), form={"act": "keep"}),
     "tool_stop": Address(of="tool", methods=("GET", "POST"), form={"act": "stop"}),
     "tenant_stop": Address(methods=("GET", "POST"), form={"act": "stop"}),
     "webhooks": Address(methods=("GET", "HEAD", "POST")),
