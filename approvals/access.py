@@ -22,7 +22,7 @@ HOLDERS = """
 SELECT m.id
 FROM tenants_member m
 JOIN tenants_user u ON u.id = m.user_id
-WHERE m.tenant_id = %(tenant)s AND m.active AND u.is_active AND (
+WHERE m.tenant_id = %(tenant)s AND m.active AND u.is_active AND m.until IS NULL AND (
   EXISTS (
     SELECT FROM approvals_queueuserpermission p
     JOIN auth_permission a ON a.id = p.permission_id
@@ -38,7 +38,7 @@ WHERE m.tenant_id = %(tenant)s AND m.active AND u.is_active AND (
 
 
 def holders(*, tenant_id: UUID, queue_id: UUID, permission: str) -> frozenset[UUID]:
-    """Ids of the active members who hold `permission` on the queue now."""
+    """Ids of the active members who hold `permission` on the queue now. No guests."""
     with connection.cursor() as cursor:
         cursor.execute(
             HOLDERS, {"tenant": tenant_id, "queue": queue_id, "permission": permission}
@@ -66,8 +66,11 @@ WHERE p.tenant_id = %(tenant)s AND g.user_id = %(user)s
 
 
 def rights(member: Member) -> Mapping[str, frozenset[UUID]]:
-    """The queues on which the member holds each right now, in one statement."""
+    """The queues on which the member holds each right now, in one statement. A guest
+    holds none."""
     held: dict[str, set[UUID]] = defaultdict(set)
+    if member.until is not None:
+        return {}
     with connection.cursor() as cursor:
         cursor.execute(HELD, {"tenant": member.tenant_id, "user": member.user_id})
         for right, queue in cursor.fetchall():

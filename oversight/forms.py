@@ -7,6 +7,7 @@ from django import forms
 from approvals.services.queues import RIGHTS
 from tenants.models import Role
 from tenants.scopes import ALONE, SCOPES
+from tenants.services.guests import LONGEST as LONGEST_STAY
 
 RELEASE: Final = "release"
 ABANDON: Final = "abandon"
@@ -102,6 +103,23 @@ class RoleForm(forms.Form):
 
 class InvitationForm(RoleForm):
     """Who is made a member, known here or not."""
+
+    email = forms.CharField(max_length=254)
+    name = forms.CharField(max_length=200)
+
+
+class StayForm(forms.Form):
+    """For how many days from now a guest audits."""
+
+    days = forms.IntegerField(
+        min_value=1,
+        max_value=LONGEST_STAY.days,
+        error_messages={"invalid": "Write a whole number of days."},
+    )
+
+
+class GuestForm(StayForm):
+    """Who audits for a while, known here or not."""
 
     email = forms.CharField(max_length=254)
     name = forms.CharField(max_length=200)

@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import QuerySet, Subquery
+from django.db.models import Q, QuerySet, Subquery
 
 from kernel.clock import ClockTimestamp
 from tenants.models import ApiKey, KeyUse, Member, Role
@@ -20,8 +20,10 @@ def active_member(tenant_id: UUID, member_id: UUID) -> Member | None:
 
 
 def active_members(tenant_id: UUID) -> QuerySet[Member]:
-    """Members who may act: they are active here, and may sign in at all."""
-    return Member.objects.filter(tenant_id=tenant_id, active=True, user__is_active=True)
+    """Members who may act: they are active here, may sign in at all, and are no guest
+    whose time is over."""
+    rows = Member.objects.filter(tenant_id=tenant_id, active=True, user__is_active=True)
+    return rows.filter(Q(until=None) | Q(until__gt=ClockTimestamp()))
 
 
 def active_owners(tenant_id: UUID) -> QuerySet[Member]:

@@ -121,6 +121,7 @@ MEMBER: Mapping[str, Mark] = {
     "on": Mark("pass", "Active", "ok"),
     "off": Mark("close", "Inactive"),
     "barred": Mark("reject", "Cannot sign in", "bad"),
+    "over": Mark("expired", "Time is over"),
 }
 
 KEY: Mapping[str, Mark] = {

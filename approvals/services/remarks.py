@@ -47,6 +47,8 @@ def comment(
 
     def work(verb: Verb) -> Comment:
         member, request = _seen(person, request_id)
+        if member.until is not None:
+            raise NO_RIGHT("A guest reads, and says nothing here.")
         _not_erased(request)
         kept = Comment.objects.create(
             tenant_id=person.tenant_id,

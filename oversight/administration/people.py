@@ -18,7 +18,7 @@ from oversight.administration.answering import (
     created,
     said,
 )
-from oversight.forms import InvitationForm, OneGroupForm, RoleForm
+from oversight.forms import GuestForm, InvitationForm, OneGroupForm, RoleForm, StayForm
 from oversight.pages.people import member_view, people_view
 from oversight.showing import page
 from tenants.access import ADMINISTRATORS
@@ -28,6 +28,8 @@ from tenants.services import (
     add_to_group,
     change_role,
     deactivate_member,
+    extend_guest,
+    invite_guest,
     invite_member,
     reactivate_member,
     remove_from_group,
@@ -38,7 +40,9 @@ from tenants.services import (
 @require_http_methods(LOOKING)
 def people(request: DeskRequest) -> HttpResponse:
     """GET people: all members. POST: make somebody one, and go to them."""
-    return created(request, _show_all, _create, act="invite", there="person")
+    act = "guest" if request.POST.get("act") == "guest" else "invite"
+    create = _invite_guest if act == "guest" else _create
+    return created(request, _show_all, create, act=act, there="person")
 
 
 @member_page(roles=ADMINISTRATORS)
@@ -52,6 +56,14 @@ def _create(request: DeskRequest) -> UUID:
     given = said(InvitationForm(request.POST))
     role = Role(given.pop("role"))
     return invite_member(**acting(request), **given, role=role).id
+
+
+def _invite_guest(request: DeskRequest) -> UUID:
+    return invite_guest(**acting(request), **said(GuestForm(request.POST))).id
+
+
+def _extend(request: DeskRequest, id: UUID) -> None:
+    extend_guest(**acting(request), **said(StayForm(request.POST)), member_id=id)
 
 
 def _change_role(request: DeskRequest, id: UUID) -> None:
@@ -80,6 +92,7 @@ def _leave(request: DeskRequest, id: UUID) -> None:
 ACTS: Final[Mapping[str, Act]] = {
     "role": _change_role,
     "deactivate": _deactivate,
+    "extend": _extend,
     "reactivate": _reactivate,
     "join": _join,
     "leave": _leave,

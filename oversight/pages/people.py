@@ -29,12 +29,15 @@ def people_view(
     """One page of them in the order in which they joined, and the form for one more."""
     rows = Member.objects.select_related("user")
     found = from_after(rows, "id", _id(after))
-    form = form or Form(typed={"role": Role.REVIEWER})
+    guest = form if form and form.act == "guest" else Form()
+    if form is None or form is guest:
+        form = Form(typed={"role": Role.REVIEWER})
     return PeopleView(
         rows=person_rows(member.slug, found[:PAGE]),
         pages=pages_after("people", member.slug, after, [str(one.id) for one in found]),
         roles=roles(member, form.typed.get("role", "")),
         form=form,
+        guest_form=guest,
         here=address("people", member.slug),
         groups_href=address("groups", member.slug),
         mails=settings.MAILS,
@@ -86,8 +89,9 @@ def roles(member: Membership, chosen: str) -> tuple[Choice, ...]:
 
 
 def person_rows(slug: str, members: list[Member]) -> tuple[PersonRow, ...]:
-    """Of members that were read with their users; two statements more."""
+    """Of members that were read with their users; three statements more."""
     groups, seen = _groups(members), _signed_in(members)
+    now = database_now()
     return tuple(
         PersonRow(
             id=str(one.id),
@@ -95,7 +99,8 @@ def person_rows(slug: str, members: list[Member]) -> tuple[PersonRow, ...]:
             name=str(one.user),
             email=one.user.email,
             role=Role(one.role).label,
-            state=_state(one),
+            state=_state(one, now),
+            until=one.until,
             groups=tuple(group.name for group in groups[one.user_id]),
             seen_at=seen.get(one.id),
         )
@@ -103,9 +108,11 @@ def person_rows(slug: str, members: list[Member]) -> tuple[PersonRow, ...]:
     )
 
 
-def _state(member: Member) -> str:
+def _state(member: Member, now: datetime) -> str:
     if not member.user.is_active:
         return "barred"
+    if member.active and member.until is not None and member.until <= now:
+        return "over"
     return "on" if member.active else "off"
 
 

@@ -9,7 +9,8 @@ from oversight.presentation.forms import Choice, Form
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonRow:
-    """One member. `state` is on, off, or barred for who may not sign in at all."""
+    """One member. `state` is on, off, over for a guest whose time is, or barred for who
+    may not sign in at all. `until`: a guest's end."""
 
     id: str
     href: str
@@ -19,6 +20,7 @@ class PersonRow:
     state: str
     groups: tuple[str, ...]
     seen_at: datetime | None
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,7 @@ class PeopleView:
     pages: Pages
     roles: tuple[Choice, ...]
     form: Form
+    guest_form: Form
     here: str
     groups_href: str
     mails: bool

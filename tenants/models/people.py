@@ -65,12 +65,17 @@ class Member(TenantModel):
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     role = models.CharField(max_length=16, choices=Role)
     active = models.BooleanField(default=True)
+    until = models.DateTimeField(null=True)  # a guest's end; null: no guest
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
                 fields=["tenant", "user"], name="member_once_per_tenant"
-            )
+            ),
+            models.CheckConstraint(
+                condition=models.Q(until=None) | models.Q(role="auditor"),
+                name="member_guest_audits",
+            ),
         ]
 
     def __str__(self) -> str:

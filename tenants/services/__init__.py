@@ -9,6 +9,7 @@ from tenants.services.agents import (
 )
 from tenants.services.credentials import Issued, issue_key, revoke_key, rotate_key
 from tenants.services.groups import add_to_group, create_group, remove_from_group
+from tenants.services.guests import extend_guest, invite_guest
 from tenants.services.people import (
     add_member,
     add_user,
@@ -46,7 +47,9 @@ __all__ = [
     "disable_agent",
     "enable_agent",
     "end_agent_ownership",
+    "extend_guest",
     "first_run",
+    "invite_guest",
     "invite_member",
     "is_setup_code",
     "issue_key",

@@ -1,5 +1,6 @@
 """People: who belongs to a tenant, and in which role."""
 
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -19,6 +20,10 @@ from tenants.verbs import Verb
 
 LAST_OWNER: Final = declare(
     "last_owner", status=409, title="A tenant always keeps one active owner"
+)
+
+GUESTS_AUDIT: Final = declare(
+    "guests_audit", status=409, title="A guest has no role but the auditor's"
 )
 
 
@@ -88,6 +93,8 @@ def change_role(
     def work(verb: Verb) -> Member:
         member = own(Member, tenant_id, member_id)
         former = Role(member.role)
+        if member.until is not None:
+            raise GUESTS_AUDIT()
         actor = permitted_role(tenant_id, by, former, role)
         _keep_an_owner(member, unless=role is Role.OWNER)
         _update(member, role=former, to={"role": role})
@@ -139,11 +146,22 @@ def person(*, email: str, name: str, password: str | None = None) -> User:
     )
 
 
-def admit(verb: Verb, *, actor: Actor, user_id: UUID, role: Role) -> Member:
-    """Add a member inside a verb that has checked the right to."""
+def admit(
+    verb: Verb,
+    *,
+    actor: Actor,
+    user_id: UUID,
+    role: Role,
+    until: datetime | None = None,
+) -> Member:
+    """Add a member, or a guest `until` then, inside a verb that has checked the right to."""
     _end_solo(verb, actor)
-    member = Member.objects.create(tenant_id=verb.tenant_id, user_id=user_id, role=role)
+    member = Member.objects.create(
+        tenant_id=verb.tenant_id, user_id=user_id, role=role, until=until
+    )
     data = {"user": str(user_id), "role": role.value}
+    if until is not None:
+        data["until"] = until.isoformat()
     _record(verb, "member.added", actor, member, data)
     return member
 
