@@ -5,6 +5,7 @@ from django.urls import path
 from oversight import (
     audit_log,
     insights,
+    lookback,
     policies,
     session,
     system,
@@ -67,6 +68,21 @@ urlpatterns = [
     ),
     path("t/<slug:slug>/runs/<uuid:id>/bundle", traces.bundle, name="run_bundle"),
     path("t/<slug:slug>/verify_bundle.py", traces.verifier, name="verify_bundle"),
+    path(
+        "t/<slug:slug>/people/<uuid:id>/history",
+        lookback.person_history,
+        name="person_history",
+    ),
+    path(
+        "t/<slug:slug>/requests/<uuid:id>/rights",
+        lookback.rights_then,
+        name="rights_then",
+    ),
+    path(
+        "t/<slug:slug>/requests/<uuid:id>/rights.json",
+        lookback.rights_then_json,
+        name="rights_then_json",
+    ),
     path("t/<slug:slug>/system", system.system, name="system"),
     path("t/<slug:slug>/insights", insights.insights, name="insights"),
     path("t/<slug:slug>/audit", audit_log.audit, name="audit"),

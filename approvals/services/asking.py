@@ -261,6 +261,7 @@ def _record_revision(
             "revision": revision.number,
             "digest": bytes(revision.digest).hex(),
             "reason": revision.reason,
+            "queue": str(request.queue_id),
             **_seen(request),
         },
     )

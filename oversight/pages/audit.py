@@ -88,15 +88,23 @@ def _row(slug: str, row: Entry, names: Mapping[str, str]) -> EntryRow:
         kind=row.kind,
         actor=actor_name(row, names),
         actor_href=address("audit", slug, query={"actor": row.actor_id}),
-        subject=_subject(row),
-        subject_href=_place(slug, row),
+        history_href=_history(slug, row),
+        subject=subject_of(row),
+        subject_href=place_of(slug, row),
         about_href=address("audit", slug, query={"subject": str(row.subject_id or "")}),
         said=json.dumps(row.data, indent=2, ensure_ascii=False) if row.data else "",
         hash=bytes(row.hash).hex()[:12],
     )
 
 
-def _subject(row: Entry) -> str:
+def _history(slug: str, row: Entry) -> str:
+    if row.actor_type != "member":
+        return ""
+    return address("person_history", slug, UUID(row.actor_id))
+
+
+def subject_of(row: Entry) -> str:
+    """What it was done to, as people call it."""
     if row.subject_id is None:
         return row.subject_type
     if row.subject_type in PLACES:
@@ -104,7 +112,8 @@ def _subject(row: Entry) -> str:
     return f"{row.subject_type.replace('_', ' ')} {row.subject_id.hex[-8:].upper()}"
 
 
-def _place(slug: str, row: Entry) -> str:
+def place_of(slug: str, row: Entry) -> str:
+    """The page of what it was done to, or nothing."""
     if row.subject_id is None or row.subject_type not in PLACES:
         return ""
     return address(PLACES[row.subject_type][0], slug, row.subject_id)

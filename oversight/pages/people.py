@@ -63,6 +63,7 @@ def member_view(
     return MemberView(
         back_href=address("people", member.slug),
         here=address("person", member.slug, found.id),
+        history_href=address("person_history", member.slug, found.id),
         row=row,
         may_touch=may_touch(member, found.role),
         roles=roles(member, found.role),

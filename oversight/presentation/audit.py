@@ -20,6 +20,7 @@ class EntryRow:
     kind: str
     actor: str
     actor_href: str
+    history_href: str  # everything that a member did
     subject: str
     subject_href: str
     about_href: str

@@ -44,6 +44,7 @@ class MemberView:
 
     back_href: str
     here: str
+    history_href: str
     row: PersonRow
     may_touch: bool
     roles: tuple[Choice, ...]

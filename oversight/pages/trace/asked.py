@@ -82,13 +82,14 @@ def policy_parts(
             icon="policy",
             label=name or "Policy",
             note=f"revision {number}",
-            href=_policy_page(slug, name) if linked and name else case,
+            href=policy_page(slug, name) if linked and name else case,
             told=f"It said who must agree; pinned with digest {digest}.",
             tone="key",
         )
 
 
-def _policy_page(slug: str, name: str) -> str:
+def policy_page(slug: str, name: str) -> str:
+    """Where a policy is read."""
     return reverse("policy", kwargs={"slug": slug, "name": name})
 
 

@@ -33,6 +33,7 @@ from oversight.queries import visible_requests, visible_run
 from sessions.models import Run
 
 MOST: Final = 60  # newest parts that a picture holds
+PICKED: Final = 12  # requests whose rights are led to
 ROWS: Final = 100  # newest rows of each kind
 # Of what one transaction wrote, that from which the rest follows comes first.
 FIRST: Final = ("session", "checkpoint", "context", "policy", "revision")
@@ -58,6 +59,7 @@ def trace_view(viewer: Viewer, run_id: UUID, chosen: str = "") -> TraceView:
         if viewer.membership.oversees
         else "",
         verifier_href=address("verify_bundle", slug),
+        rights=_rights(viewer, requests),
         answer=_answer(requests, parts),
         graph=draw_trace([_short(part) for part in shown]),
         parts=tuple(shown),
@@ -150,6 +152,15 @@ def _answer(requests: list[Request], parts: list[Part]) -> str:
     if not outside:
         return f"{asked}; nothing outside has confirmed an action so far."
     return f"{asked}; outside it is known as {', '.join(outside[:5])}."
+
+
+def _rights(viewer: Viewer, requests: list[Request]) -> tuple[tuple[str, str], ...]:
+    if not viewer.membership.oversees:
+        return ()
+    return tuple(
+        (short_name("REQ", one.id), address("rights_then", viewer.slug, one.id))
+        for one in requests[:PICKED]
+    )
 
 
 def _choices(

@@ -1,0 +1,211 @@
+"""The page of the time machine, from its answer; inside the tenant's scope."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from approvals.models import Policy, Request
+from approvals.pages.addresses import address, short_name
+from approvals.pages.viewer import Viewer
+from kernel.clock import database_now
+from kernel.problems import NOT_FOUND, Problem
+from oversight.pages.rights.answer import Answer, Owed, RuleThen, who_could_have
+from oversight.pages.trace.asked import policy_page
+from oversight.presentation.rights import (
+    OwedThen,
+    PersonThen,
+    PolicyThen,
+    RightsThenView,
+    RuleRow,
+)
+from oversight.queries import visible_requests
+from tenants.models import Group, Member
+
+NO_TIME: Final = "Write the time as 2026-11-30T07:30."
+TOO_EARLY: Final = "It had not been asked yet."
+VERDICTS: Final = {
+    "deny": "Refused by policy, whoever agreed",
+    "require_review": "People had to agree",
+    "allow": "Let through by policy alone",
+}
+
+
+def rights_view(viewer: Viewer, request_id: UUID, typed: str) -> RightsThenView:
+    """Raises `not_found` for a request that is not seen."""
+    request, now = _request(viewer, request_id), database_now()
+    at = _read(typed) if typed else now
+    shown = _frame(viewer, request, now, typed)
+    if at is None:
+        return RightsThenView(**shown, errors={"at": NO_TIME})
+    try:
+        answer = who_could_have(request, at)
+    except Problem:
+        return RightsThenView(**shown, errors={"at": TOO_EARLY})
+    return RightsThenView(**shown, **_told(viewer, answer))
+
+
+def rights_document(viewer: Viewer, request_id: UUID, typed: str) -> dict[str, Any]:
+    """The same for programs, by ids. Raises `not_found` for what cannot be told too."""
+    request = _request(viewer, request_id)
+    at = _read(typed) if typed else database_now()
+    if at is None:
+        raise NOT_FOUND(NO_TIME)
+    answer = who_could_have(request, at)
+    return {
+        "request": str(request.id),
+        "at": at.isoformat(),
+        "state": answer.state,
+        "revision": answer.revision,
+        "digest": answer.digest,
+        "pinned": _owed_document(answer.pinned),
+        "current": _owed_document(answer.current),
+        "entries": answer.then.entries,
+        "unsigned": answer.then.unsigned,
+    }
+
+
+def _request(viewer: Viewer, request_id: UUID) -> Request:
+    rows = visible_requests(viewer).select_related(
+        "agent", "key", "session", "run__workflow", "run__session"
+    )
+    found = rows.filter(id=request_id).first()
+    if found is None:
+        raise NOT_FOUND("No such request.")
+    return found
+
+
+def _read(typed: str) -> datetime | None:
+    """In the installation's time zone, unless it says another."""
+    try:
+        found = parse_datetime(typed[:40].replace("\0", "").strip())
+    except ValueError:
+        return None
+    if found is None or not 2000 < found.year < 9000:
+        return None
+    return found if timezone.is_aware(found) else timezone.make_aware(found)
+
+
+def _frame(
+    viewer: Viewer, request: Request, now: datetime, typed: str
+) -> dict[str, Any]:
+    return {
+        "now": now,
+        "case_href": address("case", viewer.slug, request.id),
+        "label": short_name("REQ", request.id),
+        "title": request.title,
+        "here": address("rights_then", viewer.slug, request.id),
+        "json_href": address(
+            "rights_then_json", viewer.slug, request.id, query={"at": typed}
+        ),
+        "typed": typed or timezone.localtime(now).strftime("%Y-%m-%dT%H:%M:%S"),
+    }
+
+
+def _told(viewer: Viewer, answer: Answer) -> dict[str, Any]:
+    ids = answer.pinned.people | answer.current.people
+    ids |= answer.pinned.excluded | answer.current.excluded
+    people = _people(viewer.slug, ids)
+    return {
+        "at": answer.then.at,
+        "answer": _answer(answer, people),
+        "revision": answer.revision,
+        "digest": answer.digest,
+        "pinned": _owed(viewer.slug, answer.pinned, people),
+        "current": _owed(viewer.slug, answer.current, people),
+        "entries": answer.then.entries,
+        "unsigned": answer.then.unsigned,
+    }
+
+
+def _people(slug: str, ids: Iterable[UUID]) -> Mapping[UUID, PersonThen]:
+    rows = Member.objects.select_related("user").filter(id__in=list(ids))
+    return {
+        one.id: PersonThen(
+            name=str(one.user), href=address("person_history", slug, one.id)
+        )
+        for one in rows
+    }
+
+
+def _answer(answer: Answer, people: Mapping[UUID, PersonThen]) -> str:
+    """One sentence for whoever asks."""
+    if answer.state != "pending":
+        return f"Nobody: it was {answer.state} by then."
+    if answer.pinned.obligation.verdict == "deny":
+        return "Nobody: policy refused it."
+    names = [one.name for one in _named(answer.pinned.people, people)]
+    if not names:
+        return "Nobody could have."
+    said = f"{', '.join(names)} could have."
+    if answer.pinned.short:
+        return f"{said} But {answer.pinned.short} more would have been needed."
+    return said
+
+
+def _named(
+    ids: Iterable[UUID], people: Mapping[UUID, PersonThen]
+) -> tuple[PersonThen, ...]:
+    found = (people.get(id, PersonThen(name=str(id), href="")) for id in ids)
+    return tuple(sorted(found, key=lambda one: one.name))
+
+
+def _owed(slug: str, owed: Owed, people: Mapping[UUID, PersonThen]) -> OwedThen:
+    obligation = owed.obligation
+    names = dict(
+        Policy.objects.filter(
+            id__in=[policy for policy, _, _ in obligation.policies]
+        ).values_list("id", "name")
+    )
+    return OwedThen(
+        verdict=VERDICTS[obligation.verdict.value],
+        rules=tuple(_rule(one, people) for one in owed.rules),
+        policies=tuple(
+            PolicyThen(
+                name=names.get(policy, str(policy)),
+                revision=number,
+                digest=digest[:12],
+                href=policy_page(slug, names[policy]) if policy in names else "",
+            )
+            for policy, number, digest in obligation.policies
+        ),
+        excluded=_named(owed.excluded, people),
+        short=owed.short,
+    )
+
+
+def _rule(one: RuleThen, people: Mapping[UUID, PersonThen]) -> RuleRow:
+    return RuleRow(
+        approvals=one.rule.approvals,
+        wanted=_wanted(one),
+        people=_named(one.people, people),
+    )
+
+
+def _wanted(one: RuleThen) -> str:
+    who = one.rule.eligible
+    groups = Group.objects.filter(id__in=list(who.groups)).order_by("name")
+    names = ", ".join(groups.values_list("name", flat=True))
+    among = f" in {names}" if names else ""
+    named = " among those named" if who.members else ""
+    return f"who may {who.permission.replace('_', ' ')} on its queue{among}{named}"
+
+
+def _owed_document(owed: Owed) -> dict[str, Any]:
+    return {
+        "verdict": owed.obligation.verdict.value,
+        "policies": [
+            {"id": str(policy), "revision": number, "digest": digest}
+            for policy, number, digest in owed.obligation.policies
+        ],
+        "rules": [
+            {**one.rule.as_json(), "people": sorted(map(str, one.people))}
+            for one in owed.rules
+        ],
+        "excluded": sorted(map(str, owed.excluded)),
+        "people": sorted(map(str, owed.people)),
+        "short": owed.short,
+    }
