@@ -2,7 +2,8 @@
 
 The floor is one durable row, inserted and committed over one connection: what
 PostgreSQL itself takes here and now. Everything else is printed as a multiple of it;
-trying a policy on many requests, as a multiple of reading them.
+trying a policy on many requests, as a multiple of reading them; insights of a million
+requests, as a multiple of those of a thousand.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.insights import SIZES, insights
 from benchmarks.installation import Doors, running
 from benchmarks.measure import Figure, measured
 from benchmarks.simulator import simulator
@@ -38,6 +40,7 @@ def main() -> None:
     with running() as doors:
         show([floor(count), *approval(doors, count), waking(doors, count // 4)])
         show(simulator(fresh_tenant(), max(count // 10, 3)))
+        show(insights([fresh_tenant() for _ in SIZES], max(count // 10, 3)))
 
 
 def fresh_tenant() -> "Stage":

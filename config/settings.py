@@ -183,6 +183,7 @@ CELERY_BEAT_SCHEDULE = {
         "approvals.anchor": 60,
         "approvals.purge": 300,
         "approvals.sweep_files": 24 * 60 * 60,
+        "oversight.tally": 15 * 60,
     }.items()
 }
 

@@ -9,6 +9,7 @@ from celery import shared_task
 from django.db import connections
 from kombu.exceptions import OperationalError
 
+from oversight.services.tallying import tally_all
 from oversight.services.verifying import carry_out
 
 log = structlog.get_logger(__name__)
@@ -27,6 +28,14 @@ def verify(tenant_id: str, verification_id: str) -> None:
     if _verifying.acquire(blocking=False):
         ids = (UUID(tenant_id), UUID(verification_id))
         Thread(target=_verify, args=ids, daemon=True, name="verify").start()
+
+
+@shared_task(  # type: ignore[untyped-decorator]
+    name="oversight.tally", ignore_result=True
+)
+def tally() -> None:
+    """Count the days that are over, for the insights."""
+    tally_all()
 
 
 def _verify(tenant_id: UUID, verification_id: UUID) -> None:

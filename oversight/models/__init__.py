@@ -1,5 +1,6 @@
-"""What looking back leaves behind: when a chain was verified, and what was found."""
+"""What looking back leaves behind: verifications, and what was counted of past days."""
 
+from oversight.models.tally import Tally
 from oversight.models.verification import Verification
 
-__all__ = ["Verification"]
+__all__ = ["Tally", "Verification"]

@@ -13,6 +13,7 @@ from kernel.clock import database_now
 from kernel.scope import tenant_transaction
 from oversight.pages.insights.measure import AGES, OUTCOMES
 from oversight.presentation.insights import HIGH, lines, stacked
+from oversight.tallies import today
 from tenants.models import Role
 from tests.approvals.stage import Stage, fresh_stage
 from tests.approvals.superuser import superuser
@@ -81,13 +82,13 @@ def test_outcomes_are_those_of_the_rows(stage: Stage) -> None:
     counted = Counter(ENDS[one.state] for one in rows if one.state in ENDS)
     view = shown(stage)
     assert dict(view.outcomes.names) == {name: counted[name] for name in OUTCOMES}
-    by_day = Counter(one.created_at.date() for one in rows if one.state in ENDS)
+    by_day = Counter(today(one.created_at) for one in rows if one.state in ENDS)
     assert {day: sum(row) for day, row in view.outcomes.rows if sum(row)} == by_day
 
 
 def test_a_shorter_range_holds_less(stage: Stage) -> None:
-    since = database_now() - timedelta(days=7)
-    recent = [one for one in asked(stage) if one.created_at >= since]
+    since = today(database_now()) - timedelta(days=6)
+    recent = [one for one in asked(stage) if today(one.created_at) >= since]
     closed = sum(one.state in ENDS for one in recent)
     view = shown(stage, "?days=7")
     assert closed < sum(count for _, count in shown(stage).outcomes.names)

@@ -1,60 +1,61 @@
-"""What is counted, in SQL: one statement for each question, all of one range.
+"""What happened in a range of days, added up from what was counted.
 
-Days are those of the installation's time zone. A request counts on the day that it was
-asked; what is still open is no outcome. Durations are in seconds.
+Days are those of the installation's time zone, whole, and the last is today. A request
+counts on the day that it was asked; what is still open is no outcome. Durations are in
+seconds.
 """
 
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from django.conf import settings
 from django.db import connection
 
+from checkpoints.models import Tool
 from kernel.clock import database_now
+from oversight.tallies import (
+    COUNTS,
+    DAY,
+    KEPT,
+    days_from,
+    days_kept,
+    seconds_at,
+    spans,
+    today,
+    zone,
+)
 
 OUTCOMES: Final = ("approved", "rejected", "answered", "expired", "taken back")
-HASTE: Final = 3  # seconds from the first view: nobody reads so fast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """Which requests: asked from `since` until `until`, on one queue or on all."""
+    """Which requests: asked from `first` to `last`, on one queue or on all."""
 
     tenant_id: UUID
-    since: datetime
-    until: datetime
+    now: datetime
+    first: date
+    last: date
     queue: UUID | None = None
+
+    @property
+    def days(self) -> list[date]:
+        return days_from(self.first, self.last)
 
     @property
     def before(self) -> "Range":
         """The range of the same length that ends where this one begins."""
-        length = self.until - self.since
+        length = self.last - self.first + DAY
         return Range(
             tenant_id=self.tenant_id,
-            since=self.since - length,
-            until=self.since,
+            now=self.now,
+            first=self.first - length,
+            last=self.first - DAY,
             queue=self.queue,
         )
-
-    @property
-    def values(self) -> dict[str, Any]:
-        return {
-            "tenant": self.tenant_id,
-            "since": self.since,
-            "until": self.until,
-            "queue": self.queue,
-            "zone": settings.TIME_ZONE,
-        }
-
-
-class DayCount(NamedTuple):
-    """How many requests of a day ended with an outcome."""
-
-    day: date
-    outcome: str
-    total: int
 
 
 class DayTimes(NamedTuple):
@@ -94,131 +95,140 @@ class Count(NamedTuple):
     total: int
 
 
-_REQUESTS: Final = "FROM approvals_request r"
-_ASKED: Final = """
-    WHERE r.tenant_id = %(tenant)s AND r.created_at >= %(since)s
-      AND r.created_at < %(until)s
-      AND (%(queue)s::uuid IS NULL OR r.queue_id = %(queue)s)
-"""
-_OUTCOME: Final = """
-    CASE WHEN r.state IN ('approved', 'consumed') THEN 'approved'
-         WHEN r.state = 'rejected' THEN 'rejected'
-         WHEN r.state = 'answered' THEN 'answered'
-         WHEN r.state IN ('expired', 'lapsed') THEN 'expired'
-         ELSE 'taken back' END
-"""
-_CLOSED: Final = "r.state NOT IN ('pending', 'changes_requested')"
-_DAY: Final = "(r.created_at AT TIME ZONE %(zone)s)::date"
-_TOOK: Final = "extract(epoch FROM r.decided_at - r.created_at)"
+type Histogram = dict[int, int]
+
+
+def _totals() -> defaultdict[str, dict[str, int]]:
+    return defaultdict(lambda: defaultdict(int))
+
+
+@dataclass(slots=True)
+class Sums:
+    """By measure and key: of all days, and of each."""
+
+    total: defaultdict[str, dict[str, int]] = field(default_factory=_totals)
+    by_day: defaultdict[tuple[str, date], dict[str, int]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(int))
+    )
+
+    def add(self, day: date | None, measure: str, key: str, count: int) -> None:
+        self.total[measure][key] += count
+        if day is not None:
+            self.by_day[measure, day][key] += count
+
+    def histogram(self, measure: str, day: date | None = None) -> Histogram:
+        found = self.by_day[measure, day] if day else self.total[measure]
+        return {int(bucket): count for bucket, count in found.items()}
 
 
 def last_days(tenant_id: UUID, days: int, queue: UUID | None = None) -> Range:
-    """The last `days` days, up to now."""
+    """The last `days` days, with today."""
     now = database_now()
-    return Range(
-        tenant_id=tenant_id, since=now - timedelta(days=days), until=now, queue=queue
-    )
+    last = today(now)
+    first = last - (days - 1) * DAY
+    return Range(tenant_id=tenant_id, now=now, first=first, last=last, queue=queue)
 
 
-def outcomes(asked: Range) -> list[DayCount]:
+# The charts of a day need outcomes and decisions by day; of the rest the sum will do.
+_SUMS: Final = f"""
+  SELECT CASE WHEN measure IN ('outcome', 'decision') THEN day END, measure, key,
+         sum(total)::bigint
+    FROM ({KEPT} UNION ALL ({COUNTS})) found(day, queue, measure, key, total)
+   WHERE %(queue)s::uuid IS NULL OR queue = %(queue)s
+   GROUP BY 1, 2, 3
+"""  # noqa: S608 - our own constants
+
+
+def sums(asked: Range) -> Sums:
+    """What was kept of settled days, and the others counted now. Inside the scope."""
+    found = Sums()
+    kept = days_kept(asked.tenant_id, asked.first, asked.last)
+    given = {
+        "tenant": asked.tenant_id,
+        "zone": zone(),
+        "first": asked.first,
+        "last": asked.last,
+        "queue": asked.queue,
+        **spans(day for day in asked.days if day not in kept),
+    }
+    for row in _rows(_SUMS, given):
+        found.add(*row)
+    return found
+
+
+def outcomes(found: Sums) -> dict[tuple[date, str], int]:
     """By day and outcome; days without any are not there."""
-    return [
-        DayCount(*row)
-        for row in _rows(
-            f"SELECT {_DAY}, {_OUTCOME}, count(*) {_REQUESTS} {_ASKED} AND {_CLOSED}"
-            " GROUP BY 1, 2 ORDER BY 1, 2",
-            asked,
-        )
-    ]
+    return {
+        (day, outcome): count
+        for (measure, day), counts in found.by_day.items()
+        if measure == "outcome"
+        for outcome, count in counts.items()
+    }
 
 
-def times_to_decision(asked: Range) -> list[DayTimes]:
-    return [
-        DayTimes(*row)
-        for row in _rows(
-            f"SELECT {_DAY}, percentile_cont(0.5) WITHIN GROUP (ORDER BY {_TOOK}),"
-            f" percentile_cont(0.95) WITHIN GROUP (ORDER BY {_TOOK})"
-            f" {_REQUESTS} {_ASKED} AND r.decided_at IS NOT NULL GROUP BY 1 ORDER BY 1",
-            asked,
-        )
-    ]
+def times_to_decision(found: Sums) -> list[DayTimes]:
+    return list(_times(found))
 
 
-def figures(asked: Range) -> Figures:
-    ((closed, expired, median, slow),) = _rows(
-        f"SELECT count(*) FILTER (WHERE {_CLOSED}),"
-        " count(*) FILTER (WHERE r.state IN ('expired', 'lapsed')),"
-        f" percentile_cont(0.5) WITHIN GROUP (ORDER BY {_TOOK}),"
-        f" percentile_cont(0.95) WITHIN GROUP (ORDER BY {_TOOK})"
-        f" {_REQUESTS} {_ASKED}",
-        asked,
+def _times(found: Sums) -> Iterator[DayTimes]:
+    for measure, day in sorted(found.by_day):
+        times = found.histogram(measure, day) if measure == "decision" else {}
+        median, slow = seconds_at(times, 0.5), seconds_at(times, 0.95)
+        if median is not None and slow is not None:
+            yield DayTimes(day, median, slow)
+
+
+def figures(found: Sums) -> Figures:
+    decided = found.histogram("decision")
+    return Figures(
+        closed=sum(found.total["outcome"].values()),
+        viewed=seconds_at(found.histogram("view"), 0.5),
+        median=seconds_at(decided, 0.5),
+        slow=seconds_at(decided, 0.95),
+        to_effect=seconds_at(found.histogram("effect"), 0.95),
+        refused=sum(found.total["refusal"].values()),
+        expired=found.total["outcome"].get("expired", 0),
     )
-    ((viewed,),), ((to_effect,),) = _rows(_VIEWED, asked), _rows(_TO_EFFECT, asked)
-    refused = sum(count for _, count in refusals(asked))
-    return Figures(closed, viewed, median, slow, to_effect, refused, expired)
 
 
-_VIEWED: Final = f"""
-    SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM first - asked))
-    FROM (SELECT r.created_at AS asked, min(s.created_at) AS first
-          {_REQUESTS} JOIN approvals_sight s
-            ON s.tenant_id = r.tenant_id AND s.request_id = r.id
-          {_ASKED} GROUP BY r.id, r.created_at) AS shown
-"""  # noqa: S608
-_TO_EFFECT: Final = f"""
-    SELECT percentile_cont(0.95) WITHIN GROUP
-      (ORDER BY extract(epoch FROM f.ended_at - r.decided_at))
-    {_REQUESTS} JOIN checkpoints_effect f
-      ON f.tenant_id = r.tenant_id AND f.request = r.id
-    {_ASKED} AND f.state = 'confirmed' AND r.decided_at IS NOT NULL
-"""  # noqa: S608
+def refusals(found: Sums) -> list[Count]:
+    """Approved actions that a check stopped, by the check's code, most first."""
+    return _most_first(found.total["refusal"])
 
 
-def refusals(asked: Range) -> list[Count]:
-    """Approved actions that a check stopped, by the check's code."""
-    return [
-        Count(*row)
-        for row in _rows(
-            "SELECT v.code, count(*) FROM approvals_verificationreport v"  # noqa: S608
-            " JOIN approvals_request r ON r.tenant_id = v.tenant_id"
-            " AND r.id = v.request_id"
-            f" {_ASKED} AND NOT v.passed GROUP BY 1 ORDER BY 2 DESC, 1",
-            asked,
-        )
-    ]
+def tools(found: Sums, *, most: int) -> list[Count]:
+    """What was asked for, most first. Inside the scope."""
+    counted = _most_first(found.total["tool"])[:most]
+    names = {
+        str(one.id): one.name
+        for one in Tool.objects.filter(id__in=[key for key, _ in counted])
+    }
+    return [Count(names.get(key, key), total) for key, total in counted]
 
 
-def tools(asked: Range) -> list[Count]:
-    """What was asked for, most first."""
-    return [
-        Count(*row)
-        for row in _rows(
-            f"SELECT t.name, count(*) {_REQUESTS} JOIN checkpoints_tool t"
-            " ON t.tenant_id = r.tenant_id AND t.id = r.tool_id"
-            f" {_ASKED} GROUP BY 1 ORDER BY 2 DESC, 1",
-            asked,
-        )
-    ]
-
-
-def loads(asked: Range) -> list[Load]:
+def loads(found: Sums) -> list[Load]:
     """Who decided how much, most first. Who decided by the API was shown nothing."""
-    return [Load(*row) for row in _rows(_LOADS, asked)]
+    read: defaultdict[str, Histogram] = defaultdict(dict)
+    for key, count in found.total["read"].items():
+        member, _, bucket = key.partition(":")
+        read[member][int(bucket)] = count
+    approved, hasty = found.total["approved"], found.total["hasty"]
+    return [
+        Load(
+            member=UUID(member),
+            decisions=count,
+            approvals=approved.get(member, 0),
+            reading=seconds_at(read[member], 0.5),
+            hasty=hasty.get(member, 0),
+        )
+        for member, count in _most_first(found.total["decided"])
+    ]
 
 
-_LOADS: Final = f"""
-    SELECT d.member_id, count(*),
-      count(*) FILTER (WHERE d.verdict IN ('approve', 'edit')),
-      percentile_cont(0.5) WITHIN GROUP
-        (ORDER BY extract(epoch FROM d.created_at - s.created_at)),
-      count(*) FILTER (WHERE d.created_at - s.created_at < interval '{HASTE} seconds')
-    FROM approvals_decision d
-    JOIN approvals_request r ON r.tenant_id = d.tenant_id AND r.id = d.request_id
-    LEFT JOIN approvals_sight s ON s.tenant_id = d.tenant_id
-      AND s.revision_id = d.revision_id AND s.member_id = d.member_id
-    {_ASKED} AND d.member_id IS NOT NULL
-    GROUP BY 1 ORDER BY 2 DESC, 1
-"""  # noqa: S608
+def _most_first(counts: dict[str, int]) -> list[Count]:
+    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return [Count(*one) for one in ordered]
+
 
 AGES: Final = {
     "Under 15 min": 0,
@@ -231,21 +241,22 @@ AGES: Final = {
 _AGES: Final = f"""
     SELECT width_bucket(extract(epoch FROM clock_timestamp() - r.created_at),
       ARRAY{list(AGES.values())}::numeric[]), count(*)
-    {_REQUESTS} WHERE r.tenant_id = %(tenant)s
+    FROM approvals_request r WHERE r.tenant_id = %(tenant)s
       AND r.state IN ('pending', 'changes_requested')
       AND (%(queue)s::uuid IS NULL OR r.queue_id = %(queue)s)
     GROUP BY 1
-"""  # noqa: S608
+"""  # noqa: S608 - our own constants
 
 
 def ages(asked: Range) -> list[Count]:
     """How long the requests wait that are open now, whenever they were asked."""
-    found: dict[int, int] = dict(_rows(_AGES, asked))  # by the bucket, counted from 1
+    given = {"tenant": asked.tenant_id, "queue": asked.queue}
+    found: dict[int, int] = dict(_rows(_AGES, given))  # by the bucket, counted from 1
     return [Count(name, found.get(n, 0)) for n, name in enumerate(AGES, start=1)]
 
 
-def _rows(statement: str, asked: Range) -> list[tuple[Any, ...]]:
+def _rows(statement: str, given: dict[str, Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
-        cursor.execute(statement, asked.values)
+        cursor.execute(statement, given)
         found: list[tuple[Any, ...]] = cursor.fetchall()
     return found

@@ -5,24 +5,22 @@ from datetime import date, timedelta
 from typing import Final
 from uuid import UUID
 
-from django.utils import timezone
-
 from approvals.models import Queue
 from approvals.pages.addresses import address
 from approvals.presentation.shell import Empty
 from approvals.presentation.words import span
 from oversight.pages.insights.measure import (
-    HASTE,
     OUTCOMES,
     Count,
     Load,
-    Range,
+    Sums,
     ages,
     figures,
     last_days,
     loads,
     outcomes,
     refusals,
+    sums,
     times_to_decision,
     tools,
 )
@@ -32,11 +30,11 @@ from oversight.presentation.insights import (
     InsightsView,
     Lines,
     LoadRow,
-    Stacked,
     bars,
     lines,
     stacked,
 )
+from oversight.tallies import HASTE
 from tenants.access import Membership
 from tenants.models import Member
 
@@ -58,46 +56,34 @@ def insights_view(member: Membership, given: Mapping[str, str]) -> InsightsView:
     queues = list(Queue.objects.order_by("name"))
     queue = next((one for one in queues if str(one.id) == given.get("queue")), None)
     asked = last_days(member.tenant_id, int(days), queue.id if queue else None)
-    calendar = _calendar(asked)
-    charted = _outcomes(asked, calendar)
+    found = sums(asked)
+    charted = stacked(OUTCOMES, asked.days, outcomes(found))
     slug = member.slug
     return InsightsView(
-        now=asked.until,
+        now=asked.now,
         title=f"The last {RANGES[days]}, {queue.name if queue else 'all queues'}.",
         ranges=tuple((one, words, one == days) for one, words in RANGES.items()),
         queues=tuple((str(one.id), one.name, one == queue) for one in queues),
-        figures=_figures(asked),
+        figures=_figures(found, sums(asked.before)),
         outcomes=charted,
-        times=_times(asked, calendar),
+        times=_times(found, asked.days),
         ages=bars([(name, count, "") for name, count in ages(asked)]),
-        refusals=_refusals(refusals(asked)),
-        tools=bars([(name, count, "") for name, count in tools(asked)[:MOST]]),
-        loads=_loads(loads(asked)),
+        refusals=_refusals(refusals(found)),
+        tools=bars([(name, count, "") for name, count in tools(found, most=MOST)]),
+        loads=_loads(loads(found)),
         empty=None if any(count for _, count in charted.names) else _empty(slug),
     )
 
 
-def _calendar(asked: Range) -> list[date]:
-    """Every day of the range, also those on which nothing was asked."""
-    first = timezone.localtime(asked.since).date()
-    last = timezone.localtime(asked.until).date()
-    return [first + timedelta(days=n) for n in range((last - first).days + 1)]
-
-
-def _outcomes(asked: Range, days: Sequence[date]) -> Stacked:
-    counts = {(row.day, row.outcome): row.total for row in outcomes(asked)}
-    return stacked(OUTCOMES, days, counts)
-
-
-def _times(asked: Range, days: Sequence[date]) -> Lines:
-    rows = times_to_decision(asked)
+def _times(found: Sums, days: Sequence[date]) -> Lines:
+    rows = times_to_decision(found)
     times = {row.day: (row.median, row.slow) for row in rows}
     words = {row.day: (_words(row.median), _words(row.slow)) for row in rows}
     return lines(days, times, words)
 
 
-def _figures(asked: Range) -> tuple[Figure, ...]:
-    now, before = figures(asked), figures(asked.before)
+def _figures(found: Sums, earlier: Sums) -> tuple[Figure, ...]:
+    now, before = figures(found), figures(earlier)
     return (
         Figure(
             name="Requests closed",
