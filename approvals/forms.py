@@ -76,6 +76,32 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(max_length=LONGEST)
 
 
+class GlassForm(forms.Form):
+    """Why the glass is broken; and, in the second step, that it is to be."""
+
+    reason = forms.CharField(max_length=LONGEST)
+    digest = forms.RegexField(r"^[0-9a-f]{64}$")
+    confirm = forms.BooleanField(required=False)
+
+    @property
+    def digest_bytes(self) -> bytes:
+        """Of what was on the screen."""
+        return bytes.fromhex(self.cleaned_data["digest"])
+
+
+class ReviewForm(forms.Form):
+    """What a second person says of a glass that was broken."""
+
+    review = forms.ChoiceField(
+        choices=Decision.Review.choices,
+        error_messages={"required": "Choose one.", "invalid_choice": "Choose one."},
+    )
+    words = forms.CharField(
+        max_length=LONGEST,
+        error_messages={"required": "Say what you found: the auditor reads it."},
+    )
+
+
 class OutcomeForm(forms.Form):
     """What came of an effect that only a person can find out about."""
 

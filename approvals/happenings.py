@@ -29,6 +29,7 @@ KINDS: Final[Mapping[str, str]] = {
     "request.lapsed": "approval.expired",
     "request.revoked": "approval.revoked",
     "request.cancelled": "approval.cancelled",
+    "approval.broke_glass": "approval.broke_glass",
     "grant.consumed": "approval.consumed",
     "run.paused": "run.paused",
     "run.running": "run.resumed",

@@ -62,6 +62,13 @@ COMMENT_INVALID = declare(
 NOT_TOGETHER = declare(
     "not_together", status=422, title="This is decided by itself only"
 )
+GLASS_SEALED = declare("glass_sealed", status=403, title="No glass can be broken here")
+REVIEW_UNKNOWN = declare(
+    "review_unknown", status=422, title="It is acknowledged or objected to"
+)
+REVIEWED_BEFORE = declare(
+    "reviewed_before", status=409, title="Somebody has looked into this already"
+)
 NOT_APPROVED = declare("not_approved", status=409, title="This is not approved")
 PAUSE_UNDECIDED = declare(
     "pause_undecided", status=409, title="Other questions of the pause are still open"

@@ -6,6 +6,8 @@ from approvals.aap import views as aap
 from approvals.api import views as api
 from approvals.api.contexts import ContextView, SummariesView
 from approvals.stream import stream
+from approvals.views.break_glass import break_glass_page
+from approvals.views.broken import broken_glass, post_review
 from approvals.views.context import show_context
 from approvals.views.decide import decide_page
 from approvals.views.desk import case, home, queue
@@ -53,6 +55,11 @@ urlpatterns = [
     path(f"{PAGES}/requests/<uuid:id>/comment", comment_page, name="comment"),
     path(f"{PAGES}/requests/<uuid:id>/take", take_page, name="take"),
     path(f"{PAGES}/requests/<uuid:id>/revoke", revoke_page, name="revoke"),
+    path(
+        f"{PAGES}/requests/<uuid:id>/break-glass", break_glass_page, name="break_glass"
+    ),
+    path(f"{PAGES}/broken-glass", broken_glass, name="broken_glass"),
+    path(f"{PAGES}/broken-glass/<uuid:id>", post_review, name="post_review"),
     path(f"{PAGES}/requests/<uuid:id>/resolve", resolve_page, name="resolve"),
     path(f"{PAGES}/stream", stream, name="stream"),
     path(f"{PAGES}/webhooks", webhooks, name="webhooks"),

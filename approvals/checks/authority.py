@@ -10,8 +10,10 @@ from datetime import timedelta
 from typing import Final
 
 from approvals.checks.evidence import check_evidence
+from approvals.checks.glass import check_glass
 from approvals.checks.matter import Matter
 from approvals.checks.preconditions import check_facts, check_preconditions
+from approvals.glass import broken_by
 from approvals.judging import judge_action
 from approvals.models import Decision, Grant
 from approvals.policy import Obligation
@@ -89,7 +91,12 @@ def _tool_unchanged(matter: Matter) -> Refused | None:
 
 
 def _pinned_holds(matter: Matter) -> Refused | None:
-    """Those who agreed may still agree, under what was asked then."""
+    """Those who agreed may still agree, under what was asked then.
+
+    Where one person stands for all of them, both obligations are looked at together.
+    """
+    if broken_by(matter.decisions) is not None:
+        return None
     if _is_satisfied(matter, matter.envelope.obligation):
         return None
     gone = _inactive(matter)
@@ -104,7 +111,10 @@ def _pinned_holds(matter: Matter) -> Refused | None:
 
 def _current_holds(matter: Matter) -> Refused | None:
     """What policy asks today is satisfied by the same decisions."""
-    current = _current(matter)
+    current, broken = _current(matter), broken_by(matter.decisions)
+    if broken is not None:
+        refused = check_glass(matter, broken, current)
+        return refused or _current_time(matter, current)
     if current.verdict is Verdict.DENY or not _is_satisfied(matter, current):
         return _refuse(
             "policy_changed", "Policy asks for more than was agreed.", "reopen"

@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from approvals.checks.matter import Matter
 from approvals.envelope import Envelope
+from approvals.glass import BROKEN
 from approvals.models import Decision, Grant, PolicyRevision, Revision
 from audit.evidence import Signed, signed_data, signed_entries
 from kernel.canonical import definition_digest
@@ -73,8 +74,25 @@ def _agrees(decision: Decision, matter: Matter, data: dict[str, Any] | None) -> 
         "digest": bytes(decision.digest).hex(),
         "member": str(decision.member_id) if decision.member_id else None,
         "verdict": decision.verdict,
+        "broke_glass": decision.broke_glass,
     }
-    return all(data.get(name) == value for name, value in expected.items())
+    said = {"broke_glass": False, **data}  # older entries do not name it
+    return all(said.get(name) == value for name, value in expected.items())
+
+
+def signed_breaking(matter: Matter, decision: Decision) -> dict[str, Any] | None:
+    """What was signed as this decision broke the glass; None unless exactly once."""
+    entries = signed_entries(
+        matter.tenant.id, kinds=(BROKEN,), subjects=[matter.request.id]
+    )
+    expected = {
+        "decision": str(decision.id),
+        "member": str(decision.member_id),
+        "revision": matter.revision.number,
+        "digest": bytes(decision.digest).hex(),
+    }
+    said = [one.data for one in entries if expected.items() <= one.data.items()]
+    return said[0] if len(said) == 1 else None
 
 
 def _grant_holds(matter: Matter) -> bool:

@@ -30,6 +30,7 @@ OWED: Final = (
     "reason",
     "reauthentication",
     "editor_counts",
+    "break_glass",
 )
 _TEXT: Final = {"type": "string"}
 _REQUEST: Final = {

@@ -11,7 +11,9 @@ VERDICTS = ["approve", "edit", "reject", "respond", "request_changes"]
 class Decision(TenantModel):
     """One person's answer to one revision; without a member, a policy's.
 
-    Dismissed decisions stay, with the reason, and count no more.
+    Dismissed decisions stay, with the reason, and count no more. An approval that broke
+    the glass stands for all keys, beside what its person may have answered before;
+    `review` is what a second person said of it afterwards.
     """
 
     class Verdict(models.TextChoices):
@@ -20,6 +22,10 @@ class Decision(TenantModel):
         REJECT = "reject"
         RESPOND = "respond"
         REQUEST_CHANGES = "request_changes"
+
+    class Review(models.TextChoices):
+        ACKNOWLEDGED = "acknowledged"
+        OBJECTED = "objected"
 
     request = TenantForeignKey(Request, db_index=False)
     revision = TenantForeignKey(Revision, db_index=False)
@@ -32,12 +38,32 @@ class Decision(TenantModel):
     authentication = models.JSONField(default=dict)
     dismissed_at = models.DateTimeField(null=True)
     dismissed_reason = models.TextField(blank=True)
+    broke_glass = models.BooleanField(default=False)
+    review = models.CharField(max_length=12, choices=Review, blank=True)
+    reviewed_by = TenantForeignKey(Member, null=True, db_index=False)
+    reviewed_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["tenant", "revision", "member"],
+                fields=["tenant", "revision", "member", "broke_glass"],
                 name="decision_once_per_person",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(broke_glass=False)
+                | models.Q(verdict="approve", member__isnull=False),
+                name="decision_glass_is_a_persons",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(review="", reviewed_by=None, reviewed_at=None)
+                | models.Q(
+                    broke_glass=True,
+                    review__in=["acknowledged", "objected"],
+                    reviewed_by__isnull=False,
+                    reviewed_at__isnull=False,
+                )
+                & ~models.Q(reviewed_by=models.F("member")),
+                name="decision_reviewed_by_another",
             ),
             models.CheckConstraint(
                 condition=models.Q(verdict__in=VERDICTS),
@@ -45,7 +71,12 @@ class Decision(TenantModel):
             ),
         ]
         indexes = [
-            models.Index(fields=["tenant", "request"], name="decision_of_request")
+            models.Index(fields=["tenant", "request"], name="decision_of_request"),
+            models.Index(
+                fields=["tenant", "created_at"],
+                condition=models.Q(broke_glass=True),
+                name="decision_broke_glass",
+            ),
         ]
 
 

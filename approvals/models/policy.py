@@ -24,7 +24,8 @@ class PolicyRevision(TenantModel):
 
     `definition` is {"selector", "verdict", "rules": [{"eligible": {"permission" |
     "groups" | "members"}, "approvals", "denials"}], "queue", "decide_within",
-    "use_within", "wait", "reason", "editor_counts"}; durations in seconds.
+    "use_within", "wait", "reason", "editor_counts", "break_glass"}; durations in
+    seconds.
     """
 
     policy = TenantForeignKey(Policy, db_index=False)

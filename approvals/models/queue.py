@@ -23,6 +23,7 @@ class Queue(TenantModel):
             ("decide", "Decides on its requests"),
             ("edit_arguments", "Edits arguments before deciding"),
             ("resolve", "Records what came of actions that nothing else proves"),
+            ("break_glass", "Approves alone in an emergency, where policy permits it"),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -7,6 +7,7 @@ from typing import Final
 from django.urls import reverse
 
 from approvals.pages.addresses import address
+from approvals.pages.broken import alarm
 from approvals.pages.index import Index
 from approvals.pages.selection import VIEWS, Selection
 from approvals.pages.viewer import Viewer
@@ -68,6 +69,7 @@ def frame(
         switch_href=reverse("home") if several else None,
         live_href=address("stream", viewer.slug, query=about),
         find_href=address("queue", viewer.slug),
+        alarm=alarm(viewer),
     )
 
 

@@ -1,8 +1,8 @@
 """From matching policies to one obligation. Pure: rows and clocks stay outside."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 from uuid import UUID
 
 from approvals.policy.obligation import (
@@ -61,12 +61,17 @@ class Statement:
     def verdict(self) -> Verdict:
         return Verdict(self.definition.get("verdict", "require_review"))
 
+    @property
+    def in_doubt(self) -> Self:
+        """What it still says where nobody can tell whether it is about the action."""
+        return replace(self, definition={**self.definition, "break_glass": False})
+
 
 def evaluate(policies: Iterable[Statement], action: ActionSubject) -> Obligation:
     """The obligation of all matching policies; without one, a review."""
     sight = Sight(action.variables())
-    matching = [one for one in policies if matches(one, sight)]
-    return combine(matching, action.risk)
+    found = (said_of(one, sight) for one in policies)
+    return combine([one for one in found if one is not None], action.risk)
 
 
 def serves_itself(policy: Statement, side: frozenset[UUID]) -> bool:
@@ -74,12 +79,16 @@ def serves_itself(policy: Statement, side: frozenset[UUID]) -> bool:
     return policy.verdict is Verdict.ALLOW and policy.author in side
 
 
-def matches(policy: Statement, sight: Sight) -> bool:
-    """A selector that errs matches where that is stricter, and never to allow."""
+def said_of(policy: Statement, sight: Sight) -> Statement | None:
+    """The policy where it matches, or None.
+
+    A selector that errs matches where that is stricter, and never to allow anything.
+    """
     try:
-        return selects(policy.definition.get("selector", "true"), sight)
+        holds = selects(policy.definition.get("selector", "true"), sight)
     except SelectorError:
-        return policy.verdict is not Verdict.ALLOW
+        return None if policy.verdict is Verdict.ALLOW else policy.in_doubt
+    return policy if holds else None
 
 
 def combine(matching: Sequence[Statement], risk: str) -> Obligation:
@@ -100,6 +109,7 @@ def combine(matching: Sequence[Statement], risk: str) -> Obligation:
         reason=_strictest_demand(said),
         reauthentication=_freshest(said),
         editor_counts=_editor_counts(said, rules, risk),
+        break_glass=bool(said) and all(d.get("break_glass") is True for d in said),
         queue=next((d["queue"] for d in said if d.get("queue")), None),
         policies=tuple((one.policy, one.revision, one.digest) for one in matching),
     )

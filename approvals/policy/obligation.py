@@ -90,6 +90,7 @@ class Obligation:
     reason: ReasonDemand = ReasonDemand.ON_REJECT
     reauthentication: int | None = None  # seconds since sign-in; None: not asked
     editor_counts: bool = False
+    break_glass: bool = False  # whether every policy lets one person approve alone
     queue: str | None = None  # slug; None: the tenant's default
     policies: tuple[tuple[UUID, int, str], ...] = ()  # id, revision, digest (hex)
 
@@ -109,6 +110,7 @@ class Obligation:
             "reason": self.reason.value,
             "reauthentication": self.reauthentication,
             "editor_counts": self.editor_counts,
+            "break_glass": self.break_glass,
             "queue": self.queue,
             "policies": [
                 {"id": str(policy), "revision": number, "digest": digest}
@@ -127,6 +129,7 @@ class Obligation:
             reason=ReasonDemand(value["reason"]),
             reauthentication=value["reauthentication"],
             editor_counts=value["editor_counts"],
+            break_glass=value.get("break_glass", False) is True,
             queue=value["queue"],
             policies=tuple(
                 (UUID(one["id"]), one["revision"], one["digest"])

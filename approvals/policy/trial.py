@@ -5,7 +5,7 @@ policies owe together is combined once.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from approvals.policy.evaluate import (
     ActionSubject,
     Statement,
     combine,
-    matches,
+    said_of,
     serves_itself,
 )
 from approvals.policy.obligation import Obligation, Rule
@@ -79,11 +79,15 @@ def compare(
     )
 
 
+type _Hits = tuple[tuple[int, bool], ...]
+"""Which of all policies match, and whether without a doubt."""
+
+
 @dataclass
 class _Sets:
     before: list[Statement]
     after: list[Statement]
-    _owed: dict[tuple[tuple[int, ...], str], Obligation] = field(default_factory=dict)
+    _owed: dict[tuple[_Hits, str], Obligation] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         known = {id(one): one for one in (*self.before, *self.after)}
@@ -95,25 +99,29 @@ class _Sets:
 
     def judge(self, asked: Asked) -> tuple[Obligation, Obligation, bool]:
         sight = Sight(asked.action.variables())
-        hits = {
-            at
+        found = {
+            at: said
             for at, one in enumerate(self._all)
-            if not serves_itself(one, asked.side) and matches(one, sight)
+            if not serves_itself(one, asked.side) and (said := said_of(one, sight))
         }
         risk = asked.action.risk
         return (
-            self._combined(tuple(at for at in self._first if at in hits), risk),
-            self._combined(tuple(at for at in self._second if at in hits), risk),
-            bool(hits & self._new),
+            self._combined(found, self._first, risk),
+            self._combined(found, self._second, risk),
+            bool(found.keys() & self._new),
         )
 
-    def _combined(self, hits: tuple[int, ...], risk: str) -> Obligation:
+    def _combined(
+        self, found: Mapping[int, Statement], places: Sequence[int], risk: str
+    ) -> Obligation:
         """Without the names of the policies: the same duty under another is no change."""
-        owed = self._owed.get((hits, risk))
+        hits = [at for at in places if at in found]
+        key = tuple((at, found[at] is self._all[at]) for at in hits), risk
+        owed = self._owed.get(key)
         if owed is None:
-            owed = combine([self._all[at] for at in hits], risk)
+            owed = combine([found[at] for at in hits], risk)
             rules = tuple(sorted(owed.rules, key=_in_order))
-            owed = self._owed[(hits, risk)] = replace(owed, policies=(), rules=rules)
+            owed = self._owed[key] = replace(owed, policies=(), rules=rules)
         return owed
 
 

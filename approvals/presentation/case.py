@@ -205,6 +205,7 @@ class DecisionRow:
     revision: int
     reason: str = ""
     counted: bool = True
+    broke_glass: bool = False
     why_not_counted: str = ""
 
 
@@ -245,7 +246,8 @@ class CaseView:
     `title_is_ours`; `lead` is our sentence of the consequence; `place` is "4 of 12".
     `desk` is None when nothing can be decided any more; `progress` is None before
     approval. `case_href` answers the fragment `case` of this very case. `earlier` tells
-    of the request that was answered just before.
+    of the request that was answered just before. `broken` says that one person approved
+    alone; `glass_href` is where the reader may do so.
     """
 
     id: str
@@ -286,6 +288,8 @@ class CaseView:
     progress: Progress | None = None
     notice: Notice | None = None
     earlier: Notice | None = None
+    broken: Notice | None = None
+    glass_href: str = ""
     erased_at: datetime | None = None
     place: str = ""
     queue_href: str = ""

@@ -78,6 +78,8 @@ VERDICT: Mapping[str, Mark] = {
     "request_changes": Mark("changes", "asked for changes", "warn"),
 }
 
+BREAKING: Mapping[str, Mark] = {"broke_glass": Mark("warn", "broke the glass", "bad")}
+
 DRILL: Mapping[str, Mark] = {
     "passed": Mark("pass", "Passed", "ok"),
     "failed": Mark("fail", "Failed", "bad"),
@@ -139,6 +141,7 @@ KINDS: Mapping[str, Mapping[str, Mark]] = {
     "provenance": PROVENANCE,
     "risk": RISK,
     "verdict": VERDICT,
+    "breaking": BREAKING,
     "drill": DRILL,
     "finding": FINDING,
     "webhook": WEBHOOK,

@@ -16,12 +16,26 @@ class NavItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """What happened, what did not, what now. `tone` is '', warn or bad."""
+
+    title: str
+    sentence: str = ""
+    code: str = ""
+    tone: str = ""
+    icon: str = "info"
+    href: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shell:
     """In the context as `shell`; pages without one are drawn without navigation.
 
     `admin` is for those who administer the tenant; `views` are the queue's named
     selections. `live_href` is the event stream that says
-    `changed`; `switch_href` is None for people of one tenant.
+    `changed`; `switch_href` is None for people of one tenant; `alarm` is what those
+    who oversee it must not miss.
     """
 
     tenant: str
@@ -36,6 +50,7 @@ class Shell:
     switch_href: str | None = None
     live_href: str | None = None
     find_href: str | None = None
+    alarm: Notice | None = None
 
     @property
     def initials(self) -> str:
@@ -54,19 +69,6 @@ class Empty:
     icon: str = "key-turned"
     label: str = ""
     href: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
-    """What happened, what did not, what now. `tone` is '', warn or bad."""
-
-    title: str
-    sentence: str = ""
-    code: str = ""
-    tone: str = ""
-    icon: str = "info"
-    href: str = ""
-    link: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

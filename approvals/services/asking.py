@@ -329,4 +329,5 @@ def decision_facts(
         "digest": bytes(decision.digest).hex(),
         "member": str(decision.member_id) if decision.member_id else None,
         "verdict": decision.verdict,
+        "broke_glass": decision.broke_glass,
     }

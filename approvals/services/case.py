@@ -80,7 +80,9 @@ def rights_on(queue_id: UUID, member: Member) -> frozenset[str]:
     return frozenset(right for right, on in rights(member).items() if queue_id in on)
 
 
-def record_decision(case: Case, answer: Answer) -> Decision:
+def record_decision(
+    case: Case, answer: Answer, *, broke_glass: bool = False
+) -> Decision:
     """The row and its signed entry. One answer a person and revision."""
     try:
         decision = Decision.objects.create(
@@ -93,6 +95,7 @@ def record_decision(case: Case, answer: Answer) -> Decision:
             reason=answer.reason.strip(),
             response=answer.response,
             waived_solo=case.member.id in case.standing.waived,
+            broke_glass=broke_glass,
             authentication={
                 "at": _authenticated_at(case),
                 "methods": list(case.person.methods),

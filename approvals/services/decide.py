@@ -52,17 +52,25 @@ def _decide(
     verb: Verb, person: Person, request_id: UUID, answer: Answer
 ) -> Request | Problem:
     case = open_case(verb, person, request_id)
-    if case.request.state != Request.State.PENDING:
-        raise NOT_PENDING(f"This is {case.request.state}.", state=case.request.state)
-    if case.request.due_at is None or case.now >= case.request.due_at:
-        expire(verb, case.request, case.now)
-        return EXPIRED("It expired before this answer arrived. Nothing was sent.")
+    over = closed(case)
+    if over is not None:
+        return over
     answer = _without_secrets(case, answer)
     judge_answer(case, answer)
     ANSWERS[answer.verdict](case, answer)
     owe_when_ready(verb, case.request.pause_id, case.now)
     verb.changed(case.request.id, case.request.run_id, case.request.queue_id)
     return case.request
+
+
+def closed(case: Case) -> Problem | None:
+    """Why no answer is taken any more; found to be late, the request has expired."""
+    if case.request.state != Request.State.PENDING:
+        raise NOT_PENDING(f"This is {case.request.state}.", state=case.request.state)
+    if case.request.due_at is None or case.now >= case.request.due_at:
+        expire(case.verb, case.request, case.now)
+        return EXPIRED("It expired before this answer arrived. Nothing was sent.")
+    return None
 
 
 def _without_secrets(case: Case, answer: Answer) -> Answer:

@@ -74,6 +74,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
         "reason": {"enum": ["none", "on_reject", "always"]},
         "reauthentication": _SECONDS,
         "editor_counts": {"type": "boolean"},
+        "break_glass": {"type": "boolean"},
     },
 }
 

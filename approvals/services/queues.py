@@ -16,7 +16,9 @@ from tenants.services.names import checked_name, checked_slug
 from tenants.services.tenancy import REVIEWERS
 from tenants.verbs import Verb
 
-RIGHTS: Final = ("view", "decide", "edit_arguments", "resolve")
+EVERYDAY: Final = ("view", "decide", "edit_arguments", "resolve")
+"""What a reviewer has where nobody said otherwise; never more."""
+RIGHTS: Final = (*EVERYDAY, "break_glass")
 RIGHT_UNKNOWN: Final = declare(
     "right_unknown", status=422, title="Queues have no such right"
 )
@@ -92,7 +94,7 @@ def open_default_queue(verb: Verb, actor: Actor) -> None:
         return
     queue = _create(verb, actor, slug="requests", name="Requests", default=True)
     reviewers = Group.objects.filter(name=REVIEWERS).first()
-    for right in RIGHTS if reviewers else ():
+    for right in EVERYDAY if reviewers else ():
         _give(verb, actor, queue, right, reviewers)
 
 

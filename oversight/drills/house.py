@@ -14,7 +14,7 @@ from approvals.services.case import Answer
 from approvals.services.decide import decide
 from approvals.services.pause import pause_run
 from approvals.services.policies import publish_policy
-from approvals.services.queues import RIGHTS, create_queue, give_right
+from approvals.services.queues import EVERYDAY, create_queue, give_right
 from checkpoints.checkpoint import Position
 from checkpoints.models import Effect, Tool
 from checkpoints.services.tools import register_tool
@@ -86,7 +86,7 @@ class House:
         queue = create_queue(
             tenant_id=tenant_id, by=by, slug="drills", name="Drills", default=True
         )
-        for right in RIGHTS:
+        for right in EVERYDAY:
             give_right(
                 tenant_id=tenant_id,
                 by=by,

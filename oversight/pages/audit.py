@@ -54,6 +54,7 @@ def audit_view(
         verify_href=address("audit_verify", slug),
         export_href=address("audit_export", slug),
         all_href=address("audit", slug),
+        broken_href=address("broken_glass", slug),
         empty=None if found or asked.errors else _empty(slug, asked),
         notice=notice,
     )

@@ -49,6 +49,11 @@ TIMES: Final = (
     ("wait", "none", "Time to take an approval back. The longest holds."),
     ("reauthentication", "not asked", "How old a sign-in may be. The shortest holds."),
 )
+GLASS: Final = (
+    ("", "Not stated: the same rules hold"),
+    ("yes", "One person may break the glass"),
+    ("no", "The same rules hold"),
+)
 MEANINGS: Final = {
     "tool": "its name",
     "arguments": "arguments.amount, arguments.payee …",
@@ -87,6 +92,7 @@ def policy_form(
         queues=_queues(typed.queue, names),
         reasons=_choices(REASONS, typed.reason),
         counts=_choices(COUNTS, typed.editor_counts),
+        glass=_choices(GLASS, typed.break_glass),
         limits=_choices(
             [(str(one), f"{one:,} requests") for one in LIMITS], str(limit)
         ),

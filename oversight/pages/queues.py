@@ -28,6 +28,7 @@ WORDS: Final[Mapping[str, str]] = {
     "decide": "Decides",
     "edit_arguments": "Edits arguments",
     "resolve": "Records outcomes",
+    "break_glass": "Breaks the glass",
 }
 NONE: Final = Empty(
     title="No queue yet",

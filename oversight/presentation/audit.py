@@ -88,5 +88,6 @@ class AuditView:
     verify_href: str
     export_href: str
     all_href: str
+    broken_href: str
     empty: Empty | None = None
     notice: Notice | None = None

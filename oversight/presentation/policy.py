@@ -256,6 +256,7 @@ class PolicyForm:
     queues: tuple[Choice, ...]
     reasons: tuple[Choice, ...]
     counts: tuple[Choice, ...]
+    glass: tuple[Choice, ...]
     limits: tuple[Choice, ...]
     times: tuple[TimeField, ...]
     rules: tuple[RuleForm, ...]

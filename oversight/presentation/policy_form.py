@@ -21,7 +21,8 @@ TOO_LONG: Final = "At most 366 days."
 MOST_SECONDS: Final = 366 * 86400
 MOST_RULES: Final = 10
 MOST_PEOPLE: Final = 20
-COUNTS: Final = {"": None, "yes": True, "no": False}
+CHOICES: Final = ("editor_counts", "break_glass")
+CHOSEN: Final = {"": None, "yes": True, "no": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,7 @@ class Typed:
     queue: str = ""
     reason: str = ""
     editor_counts: str = ""
+    break_glass: str = ""
     decide_within: str = ""
     use_within: str = ""
     wait: str = ""
@@ -66,21 +68,22 @@ class Typed:
     @classmethod
     def of(cls, definition: Mapping[str, Any], **more: str) -> Self:
         """As the form shows a definition; `more` is what stands beside it."""
-        counts = {True: "yes", False: "no"}.get(definition.get("editor_counts", ""), "")
+        said = {True: "yes", False: "no"}
+        chosen = {n: said.get(definition.get(n, ""), "") for n in CHOICES}
         times = {n: length_words(definition[n]) for n in TIMES if n in definition}
         texts = {n: str(definition[n]) for n in PLAIN if n in definition}
         return cls(
             **more,
             **texts,
             **times,
-            editor_counts=counts,
+            **chosen,
             rules=tuple(map(TypedRule.of, definition.get("rules", ()))),
         )
 
     @classmethod
     def read(cls, post: QueryDict) -> Self:
         """What was sent, as it was typed."""
-        names = ("name", "note", "seen", *PLAIN, *TIMES, "editor_counts")
+        names = ("name", "note", "seen", *PLAIN, *TIMES, *CHOICES)
         return cls(
             **{name: str(post.get(name, "")).replace("\r\n", "\n") for name in names},
             rules=tuple(_rule(post, at) for at in post.getlist("rule")[:MOST_RULES]),
@@ -113,9 +116,10 @@ def read_definition(typed: Typed) -> Read:
     rules = [_read_rule(read, at, one) for at, one in enumerate(typed.rules)]
     if rules:
         read.definition["rules"] = rules
-    counts = COUNTS.get(typed.editor_counts)
-    if counts is not None:
-        read.definition["editor_counts"] = counts
+    for name in CHOICES:
+        chosen = CHOSEN.get(getattr(typed, name))
+        if chosen is not None:
+            read.definition[name] = chosen
     return read
 
 

@@ -30,6 +30,7 @@ LABELS: Final = {
     "reason": "A reason is needed",
     "reauthentication": "Signed in within",
     "editor_counts": "Whoever edits",
+    "break_glass": "In an emergency",
 }
 
 
@@ -137,6 +138,8 @@ def _member_words(name: str, value: Any) -> str:
         return REASONS.get(value, str(value))
     if name == "editor_counts":
         return "counts for the edit" if value else "does not count for the edit"
+    if name == "break_glass":
+        return "one person may break the glass" if value else "the same rules hold"
     if value is None:
         return "not asked"
     return length_words(value) if isinstance(value, int) else str(value)

@@ -14,7 +14,7 @@ from approvals.services.case import Answer
 from approvals.services.decide import decide
 from approvals.services.pause import pause_run
 from approvals.services.policies import publish_policy
-from approvals.services.queues import RIGHTS, create_queue, give_right
+from approvals.services.queues import EVERYDAY, create_queue, give_right
 from checkpoints.checkpoint import Position
 from checkpoints.models import Tool
 from checkpoints.services.tools import register_tool
@@ -137,7 +137,7 @@ def fresh_stage(mode: str = "agent", **definition: Any) -> Stage:
     queue = create_queue(
         tenant_id=house.id, by=by, slug="payments", name="Payments", default=True
     )
-    for right in RIGHTS:
+    for right in EVERYDAY:
         give_right(
             tenant_id=house.id,
             by=by,

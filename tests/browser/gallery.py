@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from approvals.models import Decision, Request, ResumeJob
+from approvals.services.break_glass import break_glass
 from approvals.services.policy_drafts import save_policy_draft
 from checkpoints.services.tools import register_tool
 from kernel.scope import tenant_transaction
@@ -16,6 +17,7 @@ from sessions.services.items import append_items
 from sessions.services.runs import record_transition, start_run
 from sessions.services.sessions import open_session
 from sessions.shipped import shipped
+from tests.approvals.glass_stage import give
 from tests.approvals.stage import Stage, fresh_stage
 from tests.examples.waiting import wait_until
 from tests.factories import Somebody
@@ -125,6 +127,7 @@ def open_gallery(tool: Mapping[str, Any]) -> Gallery:
         "ready": _ready(stage),
         "refused": _refused(stage),
         "confirmed": _confirmed(stage),
+        **_emergencies(stage),
     }
     return Gallery(
         stage=stage,
@@ -178,6 +181,9 @@ def _addresses(stage: Stage, requests: Mapping[str, Request]) -> dict[str, str]:
         "together": f"{home}/together?verdict=approve&pick={requests['small'].id}"
         f"&pick={requests['many-lines'].id}&pick={two.id}",
         "edit": f"{home}/requests/{two.id}/edit",
+        "break-glass": f"{home}/requests/{requests['emergency'].id}/break-glass",
+        "broken-glass": f"{home}/broken-glass",
+        "post-review": f"{home}/broken-glass/{_breaking(stage, requests['broken'])}",
         "runs": f"{home}/runs",
         "run": f"{home}/runs/{two.run_id}",
         "run-state": f"{home}/runs/{two.run_id}/state",
@@ -338,6 +344,42 @@ def _confirmed(stage: Stage) -> Request:
         stage.answer(request, by=somebody)
     _work(stage, request)
     return request
+
+
+def _emergencies(stage: Stage) -> dict[str, Request]:
+    """Where Bob may break the glass, and where Bruno, who is new, has done so."""
+    stage.policy(
+        "restarts",
+        summary="restarting a service needs two people, or one in an emergency.",
+        selector="tool == 'restart_service'",
+        rules=[{"approvals": 2}],
+        break_glass=True,
+    )
+    register_tool(
+        tenant_id=stage.tenant_id,
+        by=stage.house.alice.id,
+        name="restart_service",
+        mode="agent",
+        risk="high",
+        definition={"title": "Restart {service} in {region}"},
+    )
+    bruno = stage.reviewer("Bruno")
+    for one in (stage.bob, bruno):
+        give(stage, one, "break_glass")
+    down = {"service": "warehouse-gateway", "region": "eu-north-1"}
+    asked = [stage.ask(tool="restart_service", arguments=down) for _ in range(2)]
+    break_glass(
+        replace(bruno.person, authenticated_ago=20.0, methods=("webauthn",)),
+        request_id=asked[1].id,
+        digest=stage.digest(asked[1]),
+        reason="The warehouse stands still, and nobody else answers the pager.",
+    )
+    return {"emergency": asked[0], "broken": asked[1]}
+
+
+def _breaking(stage: Stage, request: Request) -> str:
+    with tenant_transaction(stage.tenant_id):
+        return str(Decision.objects.get(request=request, broke_glass=True).id)
 
 
 def _work(stage: Stage, request: Request) -> None:

@@ -57,6 +57,7 @@ KEPT: Final = {
     "approvals_decision": {
         "authentication": "how a member had signed in",
         "digest": DIGEST,
+        "review": CODE,
         "verdict": CODE,
     },
     "approvals_grant": {"digest": DIGEST, "state": CODE},

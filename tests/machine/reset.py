@@ -1,7 +1,7 @@
 """A used world as good as new: what an episode changed is changed back, by verbs."""
 
 from approvals.services.policies import retire_policy
-from approvals.services.queues import RIGHTS, give_right, take_right
+from approvals.services.queues import EVERYDAY, give_right, take_right
 from approvals.services.recovery import end_recovery
 from checkpoints.definition import digest_of
 from checkpoints.services.tools import change_tool
@@ -47,7 +47,7 @@ def _restore_rights(world: World, sight: Sight) -> None:
     for member in sight.members:
         if member.user_id not in grouped:
             add_to_group(**tenant, **group, member_id=member.id)
-    for right in RIGHTS:
+    for right in EVERYDAY:
         about = {**tenant, "queue_id": world.queue_id, "right": right}
         if not find(sight.rights, right=right, whose="group"):
             give_right(**about, **group)

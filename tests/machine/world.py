@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
-from approvals.services.queues import RIGHTS, create_queue, give_right
+from approvals.services.queues import EVERYDAY, create_queue, give_right
 from checkpoints.models import Tool
 from checkpoints.services.tools import register_tool
 from tenants.models import Role
@@ -90,7 +90,7 @@ def fresh_world(company: Company) -> World:
     queue = create_queue(
         tenant_id=tenant_id, by=alice.id, slug="all", name="All", default=True
     )
-    for right in RIGHTS:
+    for right in EVERYDAY:
         give_right(
             tenant_id=tenant_id,
             by=alice.id,

@@ -112,8 +112,10 @@ def _turned(
 ) -> Need:
     """Who agreed and has lost the right to is shown so, until it has been used."""
     counts = decision.member_id is not None and stands.counts(decision.member_id)
-    lost = record.request.state == Request.State.APPROVED and not counts
+    broke = decision.broke_glass
+    lost = record.request.state == Request.State.APPROVED and not (counts or broke)
     waived = "as the tenant’s only person" if decision.waived_solo else ""
+    waived = "by breaking the glass, for all keys" if broke else waived
     return Need(
         label=label,
         turned_by=record.name(decision.member_id),

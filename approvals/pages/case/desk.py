@@ -86,8 +86,19 @@ def _closed(blocked: Mapping[str, str]) -> str:
 
 
 def _blocked(record: CaseRecord, verdict: str) -> str:
+    digest = bytes(record.revision.digest)
+    answer = Answer(verdict=Decision.Verdict(verdict), digest=digest, reason="given")
+    try:
+        judge_answer(sight_of(record), answer)
+    except Problem as problem:
+        return _why(record, problem)
+    return ""
+
+
+def sight_of(record: CaseRecord) -> Sight:
+    """The viewer before the revision that is asked now, as the judges want it."""
     assert record.standing is not None
-    sight = Sight(
+    return Sight(
         person=record.viewer.person,
         member=record.viewer.member,
         request=record.request,
@@ -97,13 +108,6 @@ def _blocked(record: CaseRecord, verdict: str) -> str:
         rights=record.rights,
         now=record.now,
     )
-    digest = bytes(record.revision.digest)
-    answer = Answer(verdict=Decision.Verdict(verdict), digest=digest, reason="given")
-    try:
-        judge_answer(sight, answer)
-    except Problem as problem:
-        return _why(record, problem)
-    return ""
 
 
 def _why(record: CaseRecord, problem: Problem) -> str:
@@ -124,15 +128,15 @@ def asks_who(record: CaseRecord) -> Proof | None:
     ago = record.viewer.person.authenticated_ago
     if fresh is None or (ago is not None and ago <= fresh):
         return None
-    return _proof(record)
+    return proof_of(record, "case")
 
 
-def _proof(record: CaseRecord) -> Proof:
-    """By the second factor, for whoever has one."""
+def proof_of(record: CaseRecord, place: str) -> Proof:
+    """By the second factor, for whoever has one; a passkey leads back to `place`."""
     factors = record.viewer.person.factors
     if not factors:
         return Proof(field="password")
-    here = urlencode({"next": address("case", record.slug, record.request.id)})
+    here = urlencode({"next": address(place, record.slug, record.request.id)})
     href = f"{reverse('mfa_reauthenticate_webauthn')}?{here}"
     return Proof(
         field="code" if "totp" in factors else "",

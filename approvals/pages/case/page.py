@@ -16,6 +16,7 @@ from approvals.pages.case.record import CaseRecord
 from approvals.pages.case.remarks import remarks_of
 from approvals.pages.case.talk import newest_items, talk
 from approvals.pages.case.timeline import decision_rows, timeline
+from approvals.pages.glass import broken_notice, glass_href
 from approvals.pages.index import Index
 from approvals.pages.selection import Selection
 from approvals.presentation.case import CaseView, ExactAction, Link, TimelineEntry
@@ -100,6 +101,8 @@ def case_view(
         next_href=place.next_href,
         onward_href=place.onward_href,
         remarks=remarks_of(record, selection),
+        broken=broken_notice(record),
+        glass_href=glass_href(record),
     )
 
 

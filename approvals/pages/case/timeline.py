@@ -65,6 +65,7 @@ def decision_rows(decisions: Sequence[Decision]) -> tuple[DecisionRow, ...]:
             revision=one.revision.number,
             reason=words_of(one),
             counted=one.dismissed_at is None,
+            broke_glass=one.broke_glass,
             why_not_counted=one.dismissed_reason.removesuffix("."),
         )
         for one in decisions
@@ -95,7 +96,8 @@ def _revision(record: CaseRecord, revision: Revision) -> TimelineEntry:
 
 
 def _decision(decision: Decision) -> TimelineEntry:
-    found = mark("verdict", decision.verdict)
+    broke, verdict = decision.broke_glass, decision.verdict
+    found = mark("breaking", "broke_glass") if broke else mark("verdict", verdict)
     on = f"on revision {decision.revision.number}"
     gone = f"; dismissed: {decision.dismissed_reason}" if decision.dismissed_at else ""
     return TimelineEntry(

@@ -44,6 +44,15 @@ PAGES = {
     "comment": Address(of="request", methods=("POST",), form={"text": "Hm."}),
     "take": Address(of="request", methods=("POST",), form={"act": "take"}),
     "revoke": Address(of="request", methods=("POST",), form={"reason": "No."}),
+    "break_glass": Address(
+        of="request",
+        methods=("GET", "POST"),
+        form={"reason": "Now.", "digest": DIGEST, "confirm": "1"},
+    ),
+    "broken_glass": Address(),
+    "post_review": Address(
+        methods=("GET", "POST"), form={"review": "objected", "words": "No."}
+    ),
     "resolve": Address(
         of="request",
         methods=("POST",),
@@ -140,7 +149,7 @@ def call(
 
 
 def id_for(name: str, asked: Request) -> object:
-    known = {"request": asked.id, "run": asked.run_id}  # others: test_webhooks
+    known = {"request": asked.id, "run": asked.run_id}  # others have their own tests
     return known.get(PAGES[name].of, new_id())
 
 
