@@ -88,6 +88,8 @@ def judge_reviewing(member: Member, decision: Decision) -> None:
     rights = rights_on(decision.request.queue_id, member)
     if member.role not in OVERSEERS and not rights & {"decide", RIGHT}:
         raise NO_RIGHT("You see this queue but do not decide on it.")
+    if member.until is not None:
+        raise NO_RIGHT("A guest reads, and says nothing here.")
     if member.id == decision.member_id:
         raise OWN_REQUEST("Somebody else looks into what you did.")
     envelope = Envelope(bytes(decision.revision.envelope))

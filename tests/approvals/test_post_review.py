@@ -100,6 +100,16 @@ def who_only_looks(stage: GlassStage) -> Somebody:
     return frank
 
 
+def who_is_a_guest(stage: GlassStage) -> Somebody:
+    guest = fresh_member(stage.house.alice, "Gwen", role=Role.AUDITOR)
+    with superuser() as connection:
+        connection.execute(
+            "UPDATE tenants_member SET until = now() + interval '1 day' WHERE id = %s",
+            [guest.id],
+        )
+    return guest
+
+
 def who_sees_nothing(stage: GlassStage) -> Somebody:
     return fresh_member(stage.house.alice, "Dora")
 
@@ -115,6 +125,7 @@ def of_another_tenant(stage: GlassStage) -> Somebody:
         (who_owns_the_agent, "own_request"),
         (who_became_its_owner, "own_request"),
         (who_only_looks, "not_permitted"),
+        (who_is_a_guest, "not_permitted"),
         (who_sees_nothing, "not_found"),
         (of_another_tenant, "not_found"),
     ],
