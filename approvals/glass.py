@@ -1,6 +1,6 @@
 """Breaking the glass: one person approves alone, where every policy permits it.
 
-It stands for the keys of other people, and lifts nothing else: see docs/decisions/0035.
+It stands for the keys of other people, and lifts nothing else: see docs/decisions/0036.
 """
 
 from collections.abc import Iterable

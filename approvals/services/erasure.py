@@ -67,6 +67,7 @@ def erase_subject(*, tenant_id: UUID, by: Acting, subject: str) -> list[UUID]:
     session under a hold goes, and the others that come before it are erased.
     """
     with tenant_transaction(tenant_id):
+        permitted(tenant_id, by, while_stopped=True)
         theirs = Session.objects.filter(tenant_id=tenant_id, subject=subject)
         found = list(theirs.order_by("created_at").values_list("id", flat=True))
         held = [one for one in found if is_held(tenant_id, one)]

@@ -80,6 +80,8 @@ def end_recovery(*, tenant_id: UUID, by: Acting, reason: str) -> Ended:
     In many small transactions: if it is interrupted, the tenant stays in recovery, and
     calling it again does the rest. Raises `not_recovering` (409).
     """
+    with tenant_transaction(tenant_id):
+        permitted(tenant_id, by)
     _require_recovery(tenant_id)
     begin_recovery(tenant_id)
     ended = Ended()
