@@ -13,6 +13,7 @@ from kernel.problems import Problem
 from kernel.strict_json import parse
 
 LONGEST: Final = 4_000  # characters of a reason, as the sheets say
+LONGEST_TEMPLATE: Final = 200
 ANSWER_BYTES: Final = 256 * 1024
 NOT_OURS: Final = "This form is not one of ours, or it arrived in part."
 
@@ -23,6 +24,7 @@ class AnswerForm(forms.Form):
     verdict = forms.ChoiceField(choices=Decision.Verdict.choices)
     digest = forms.RegexField(r"^[0-9a-f]{64}$")
     reason = forms.CharField(required=False, max_length=LONGEST, strip=False)
+    template = forms.CharField(required=False, max_length=LONGEST_TEMPLATE)
     response = forms.CharField(required=False, max_length=LONGEST, strip=False)
     arguments = forms.CharField(required=False, max_length=ANSWER_BYTES, strip=False)
 
@@ -35,10 +37,19 @@ class AnswerForm(forms.Form):
         return Answer(
             verdict=verdict,
             digest=bytes.fromhex(said["digest"]),
-            reason=_lines(said["reason"]),
+            reason=self._reason(),
             arguments=self._arguments() if verdict == "edit" else None,
             response=self._reply(response_schema) if verdict == "respond" else None,
         )
+
+    def _reason(self) -> str:
+        """What was chosen, then what was typed. Raises `Flawed` for too much of it."""
+        said = self.cleaned_data
+        both = (said["template"], _lines(said["reason"]))
+        whole = " ".join(text for text in both if text.strip())
+        if len(whole) > LONGEST:
+            raise Flawed({"reason": f"A reason has at most {LONGEST:,} characters."})
+        return whole
 
     def _flaws(self) -> dict[str, str]:
         found = {name: str(errors[0]) for name, errors in self.errors.items()}

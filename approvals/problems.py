@@ -56,6 +56,15 @@ ENVIRONMENT_DIFFERS = declare(
     title="This was asked with a key of another environment",
 )
 TAKEN = declare("taken", status=409, title="Somebody else is on it")
+CANNOT_BE_GIVEN = declare(
+    "cannot_be_given", status=422, title="They do not decide on this queue"
+)
+TOO_MANY_VIEWS = declare(
+    "too_many_views", status=409, title="There are too many saved views"
+)
+VIEW_INVALID = declare(
+    "view_invalid", status=422, title="This list cannot be saved as a view"
+)
 COMMENT_INVALID = declare(
     "comment_invalid", status=422, title="A comment has 1 to 4,000 characters"
 )

@@ -8,6 +8,7 @@ S = Request.State
 OPEN: Final = frozenset({S.PENDING, S.CHANGES_REQUESTED})
 LIVE: Final = OPEN | {S.APPROVED}
 """Something can still come of it."""
+APPROVED: Final = frozenset({S.APPROVED, S.CONSUMED})
 ENDINGS: Final = frozenset(
     {S.REJECTED, S.ANSWERED, S.EXPIRED, S.CANCELLED, S.SUPERSEDED}
 )

@@ -16,6 +16,7 @@ from approvals.views.link import link
 from approvals.views.remarks import comment_page, take_page
 from approvals.views.resolve import resolve_page
 from approvals.views.revoke import revoke_page
+from approvals.views.saved_views import views
 from approvals.views.styleguide import styleguide
 from approvals.views.together import together
 from approvals.views.webhooks import delivery, webhook, webhooks
@@ -48,6 +49,7 @@ urlpatterns = [
     path(f"{PAGES}/", home, name="tenant"),
     path(f"{PAGES}/queue", queue, name="queue"),
     path(f"{PAGES}/queue/<uuid:id>", case, name="case"),
+    path(f"{PAGES}/views", views, name="views"),
     path(f"{PAGES}/together", together, name="together"),
     path(f"{PAGES}/requests/<uuid:id>/decide", decide_page, name="decide"),
     path(f"{PAGES}/requests/<uuid:id>/edit", edit_page, name="edit"),

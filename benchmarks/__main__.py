@@ -3,7 +3,8 @@
 The floor is one durable row, inserted and committed over one connection: what
 PostgreSQL itself takes here and now. Everything else is printed as a multiple of it;
 trying a policy on many requests, as a multiple of reading them; insights of a million
-requests, as a multiple of those of a thousand.
+requests, as a multiple of those of a thousand; the next case after a decision, of another
+page in the same browser.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from rich.table import Table
 from benchmarks.insights import SIZES, insights
 from benchmarks.installation import Doors, running
 from benchmarks.measure import Figure, measured
+from benchmarks.onward import onward
 from benchmarks.simulator import simulator
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ def main() -> None:
     count = options.parse_args().count
     with running() as doors:
         show([floor(count), *approval(doors, count), waking(doors, count // 4)])
+        show(onward(doors, fresh_tenant(), max(count // 5, 10)))
         show(simulator(fresh_tenant(), max(count // 10, 3)))
         show(insights([fresh_tenant() for _ in SIZES], max(count // 10, 3)))
 
@@ -132,6 +135,8 @@ def checked(response: httpx.Response) -> dict[str, Any]:
 
 
 def show(figures: list[Figure]) -> None:
+    if not figures:
+        return
     table = Table("", "p50 ms", "p99 ms", "per s", "x floor")
     for one in figures:
         rate = f"{one.rate:,.0f}" if one.rate else ""

@@ -29,6 +29,12 @@ _DEFINITION: Final[Mapping[str, Any]] = {
         "title": _TEXT,
         "size": _TEXT,
         "schema": {"type": "object"},
+        "reasons": {
+            "type": "array",
+            "maxItems": 8,
+            "uniqueItems": True,
+            "items": {"type": "string", "minLength": 1, "maxLength": 200},
+        },
         "url": _ADDRESS,
         "status_url": _ADDRESS,
         "headers": {

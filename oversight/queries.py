@@ -2,12 +2,13 @@
 
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
-from approvals.models import Request
+from approvals.models import Request, Revision
 from approvals.pages.viewer import Viewer
 from kernel.problems import NOT_FOUND
-from sessions.models import Run
+from sessions.artifacts import artifacts_of
+from sessions.models import Artifact, Run, Session
 
 
 def visible_requests(viewer: Viewer) -> QuerySet[Request]:
@@ -30,3 +31,21 @@ def visible_run(viewer: Viewer, run_id: UUID) -> Run:
     if found is None:
         raise NOT_FOUND("No such run.")
     return found
+
+
+def visible_files(viewer: Viewer, session: Session) -> QuerySet[Artifact]:
+    """All for those who oversee; for others, what was there when they were asked last.
+
+    A session may go on to what is asked on queues that they do not see. Raises
+    `data_erased` (410).
+    """
+    return artifacts_of(session).filter(_there_when_asked(viewer, session))
+
+
+def _there_when_asked(viewer: Viewer, session: Session) -> Q:
+    if viewer.membership.oversees:
+        return Q()
+    asked = visible_requests(viewer).filter(session_id=session.id)
+    wordings = Revision.objects.filter(request_id__in=asked.values("id"))
+    last = wordings.aggregate(last=Max("created_at"))["last"]
+    return Q(created_at__lte=last) if last else Q(pk__in=[])

@@ -9,14 +9,16 @@ from django.views.decorators.http import require_http_methods, require_safe
 from approvals.pages.addresses import address
 from approvals.pages.frame import frame
 from approvals.pages.index import read_index
+from approvals.pages.viewer import Viewer
 from approvals.views.request import DeskRequest, missing_is_404, viewer_of
 from kernel.problems import NOT_FOUND, Problem
 from kernel.scope import tenant_transaction
 from oversight.forms import HoldForm, LiftForm
 from oversight.pages.session import session_view
-from oversight.queries import visible_run
-from sessions.artifacts import artifact_with, content_of
+from oversight.queries import visible_files, visible_run
+from sessions.artifacts import content_of
 from sessions.download import download
+from sessions.models import Artifact
 from sessions.services.retention import lift_hold, place_hold
 from tenants.pages import member_page
 
@@ -35,10 +37,18 @@ def file(request: DeskRequest, id: UUID, digest: str) -> HttpResponse:
     viewer = viewer_of(request)
     try:
         with missing_is_404(), tenant_transaction(request.member.tenant_id):
-            artifact = artifact_with(visible_run(viewer, id).session, digest)
+            artifact = _file(viewer, id, digest)
             return download(artifact, content_of(artifact))
     except Problem as problem:
         return _show(request, id, problem=problem)
+
+
+def _file(viewer: Viewer, run_id: UUID, digest: str) -> Artifact:
+    rows = visible_files(viewer, visible_run(viewer, run_id).session)
+    found = rows.filter(sha256=bytes.fromhex(digest)).first()
+    if found is None:
+        raise NOT_FOUND()
+    return found
 
 
 @member_page

@@ -6,6 +6,7 @@ from approvals.models.policy import Policy, PolicyDraft, PolicyRevision
 from approvals.models.queue import Queue, QueueGroupPermission, QueueUserPermission
 from approvals.models.request import Pause, Request, Revision
 from approvals.models.resume import ResumeJob, VerificationReport
+from approvals.models.saved_view import SavedView
 from approvals.models.sight import Sight
 from approvals.models.webhook import (
     Webhook,
@@ -30,6 +31,7 @@ __all__ = [
     "Request",
     "ResumeJob",
     "Revision",
+    "SavedView",
     "Sight",
     "Summary",
     "VerificationReport",

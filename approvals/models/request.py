@@ -118,6 +118,11 @@ class Request(TenantModel):
                 name="request_open",
             ),
             models.Index(fields=["tenant", "created_at"], name="request_newest"),
+            models.Index(
+                fields=["tenant", "agent", "tool", "created_at"],
+                condition=models.Q(state__in=["approved", "consumed"]),
+                name="request_agreed",
+            ),
         ]
 
 

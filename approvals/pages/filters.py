@@ -7,14 +7,14 @@ from uuid import UUID
 
 from approvals.pages.addresses import address
 from approvals.pages.index import Entry, Index
-from approvals.pages.selection import NEWEST, SPANS, VIEWS, Selection
+from approvals.pages.selection import NEWEST, SPANS, TAKEN, VIEWS, Selection
 from approvals.presentation.case import Link
 from approvals.presentation.queue import Facet, Filter, Filters, Option
 from approvals.presentation.words import span
 
 NAMED: Final = {"queue": "Queue", "tool": "Tool", "agent": "Agent"}
 SPANNED: Final = {"age": "Asked over {} ago", "expiring": "Expires within {}"}
-CONTROLLED: Final = {*NAMED, *SPANNED, "view", "mine", "sort", "after"}
+CONTROLLED: Final = {*NAMED, *SPANNED, "view", "mine", "taken", "sort", "after"}
 MINE: Final = "Needs my key"
 MY_OWN: Final = "Decided by me"
 
@@ -42,6 +42,8 @@ def _said(selection: Selection) -> Iterator[tuple[str, str]]:
     for name, label in SPANNED.items():
         if getattr(selection, name):
             yield name, label.format(span(SPANS[getattr(selection, name)]))
+    if selection.taken:
+        yield "taken", TAKEN[selection.taken]
     if selection.sort == NEWEST:
         yield "sort", "Newest first"
 
@@ -51,7 +53,8 @@ def filters(slug: str, selection: Selection, index: Index) -> Filters:
     controls = [_view(selection), *_named(selection, index), _mine(selection)]
     controls += [_span(selection, "age")]
     if selection.view != "decided":
-        controls += [_span(selection, "expiring"), _sort(selection)]
+        controls += [_span(selection, "expiring"), _taken(selection)]
+        controls += [_sort(selection)]
     kept = {k: v for k, v in selection.query.items() if v and k not in CONTROLLED}
     return Filters(
         href=address("queue", slug),
@@ -88,6 +91,10 @@ def _span(selection: Selection, name: str) -> Filter:
     label = {"age": "Age", "expiring": "Expiry"}[name]
     words = {one: SPANNED[name].format(span(of)) for one, of in SPANS.items()}
     return _control(name, label, {"": "Any", **words}, getattr(selection, name))
+
+
+def _taken(selection: Selection) -> Filter:
+    return _control("taken", "Taken", {"": "Any", **TAKEN}, selection.taken)
 
 
 def _sort(selection: Selection) -> Filter:

@@ -8,7 +8,9 @@ from django.urls import reverse
 
 from approvals.pages.addresses import address
 from approvals.pages.broken import alarm
+from approvals.pages.filters import MY_OWN
 from approvals.pages.index import Index
+from approvals.pages.saved_views import saved_views, view_links
 from approvals.pages.selection import VIEWS, Selection
 from approvals.pages.viewer import Viewer
 from approvals.presentation.shell import NavItem, Shell
@@ -20,6 +22,8 @@ PLACES: Final = (
     ("runs", "Runs", "runs", "r"),
     ("workflows", "Workflows", "trace", "f"),
 )
+# Where a place is entered, if not at its own address: with the view that one chose.
+ENTRANCES: Final = {"queue": "tenant"}
 # For those who oversee the tenant: owners, admins and auditors.
 OVERSEEN: Final = (
     ("policies", "Policies", "policy", "p"),
@@ -52,20 +56,22 @@ def frame(
     `about` names what the page's event stream tells of besides the queues: a `request`
     or a `run`.
     """
-    counts = index.counts()
     several = len(memberships(user)) > 1
     return Shell(
         tenant=viewer.membership.tenant_name,
         person=str(user),
         role=viewer.membership.role.label,
-        home_href=address("queue", viewer.slug),
+        home_href=address("tenant", viewer.slug),
         sign_out_href=reverse("account_logout"),
         security_href=reverse("mfa_index"),
-        nav=_nav(viewer, place, counts["mine"]),
+        nav=_nav(viewer, place, index.counts()["mine"]),
         admin=_items(
             viewer, ADMINISTERED if viewer.membership.administers else (), place
         ),
-        views=_views(viewer.slug, selection, counts) if selection else (),
+        views=_views(viewer, selection, index) if selection else (),
+        views_href=address("views", viewer.slug, query=selection.first_page().query)
+        if selection
+        else "",
         switch_href=reverse("home") if several else None,
         live_href=address("stream", viewer.slug, query=about),
         find_href=address("queue", viewer.slug),
@@ -87,7 +93,7 @@ def _items(
     return tuple(
         NavItem(
             label=label,
-            href=address(name, viewer.slug),
+            href=address(ENTRANCES.get(name, name), viewer.slug),
             icon=icon,
             key=key,
             count=counts.get(name),
@@ -97,15 +103,24 @@ def _items(
     )
 
 
-def _views(
-    slug: str, selection: Selection, counts: dict[str, int]
-) -> tuple[NavItem, ...]:
-    return tuple(
+def _views(viewer: Viewer, selection: Selection, index: Index) -> tuple[NavItem, ...]:
+    """Ours, then those that were saved; one of them is the list that is open."""
+    counts, slug = index.counts(), viewer.slug
+    own = Selection(view="decided", mine="1")
+    mine = NavItem(
+        label=MY_OWN,
+        href=address("queue", slug, query=own.query),
+        current=selection.first_page() == own,
+    )
+    saved = view_links(slug, saved_views(viewer), selection, index)
+    named = mine.current or any(item.current for item in saved)
+    ours = (
         NavItem(
             label=label,
             href=address("queue", slug, query=Selection(view=view).query),
             count=counts.get(view),
-            current=view == selection.view,
+            current=view == selection.view and not named,
         )
         for view, label in VIEWS.items()
     )
+    return (*ours, mine, *saved)

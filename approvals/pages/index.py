@@ -43,6 +43,8 @@ SELECT r.id, r.risk, r.due_at, r.created_at, r.state, q.slug, x.name, a.name,
     SELECT string_agg(key || ' ' || jsonb_typeof(value), ' ' ORDER BY key)
     FROM jsonb_each(CASE jsonb_typeof(o.asked) WHEN 'object' THEN o.asked END)))), 1, 12),
   s.matches,
+  CASE WHEN r.taken_until IS NULL OR r.taken_until <= n.at THEN 'free'
+    WHEN r.taken_by_id = %(member)s THEN 'me' ELSE 'others' END,
   r.state = 'pending' AND r.queue_id = ANY(%(decides)s)
     AND NOT EXISTS (
       SELECT FROM approvals_decision d
@@ -91,7 +93,8 @@ CROSS JOIN LATERAL (SELECT
     JOIN tenants_member m ON m.id = d.member_id
     JOIN tenants_user p ON p.id = m.user_id
     WHERE d.request_id = r.id
-      AND (p.name ILIKE %(like)s OR p.email ILIKE %(like)s)) AS matches OFFSET 0) s
+      AND (p.name ILIKE %(like)s OR p.email ILIKE %(like)s))
+  OR o.asked::text ILIKE %(like)s OR (e.sealed ->> 'target') ILIKE %(like)s AS matches OFFSET 0) s
 WHERE r.state IN ('pending', 'changes_requested') AND r.queue_id = ANY(%(sees)s)
 ORDER BY s.matches AND %(queue)s IN ('', q.slug) AND %(tool)s IN ('', x.name)
     AND %(agent)s IN ('', a.name) DESC,  -- so that none that is sought is cut off
@@ -105,7 +108,8 @@ class Entry:
     """One open request's place in the list.
 
     `age` and `left` are seconds, by the database's clock. Requests of one `shape` are
-    of one tool and agent, and have arguments of the same names and kinds.
+    of one tool and agent, and have arguments of the same names and kinds. `taken` says
+    who is on it: me, others or free.
     """
 
     id: UUID
@@ -120,6 +124,7 @@ class Entry:
     left: float | None
     shape: str
     matches: bool
+    taken: str
     mine: bool
 
     def is_in(self, view: str) -> bool:
@@ -132,7 +137,7 @@ class Entry:
 
     def fits(self, selection: Selection) -> bool:
         """Whether every part of the selection holds."""
-        named = ("risk", "queue", "tool", "agent")
+        named = ("risk", "queue", "tool", "agent", "taken")
         return (
             self.is_in(selection.view)
             and (self.matches or not selection.search)

@@ -1,5 +1,7 @@
 """The list: a page of a selection, what else there is, and why it may be empty."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -7,8 +9,9 @@ from uuid import UUID
 from approvals.pages.addresses import address
 from approvals.pages.decided import count_decided, decided_page
 from approvals.pages.filters import alike_links, chips, filters
-from approvals.pages.index import Index, page_of
-from approvals.pages.rows import NOTHING_ALIKE, queue_rows
+from approvals.pages.folding import Fold, folded
+from approvals.pages.index import Entry, Index, page_of
+from approvals.pages.rows import queue_rows
 from approvals.pages.selection import RISKS, VIEWS, Selection
 from approvals.pages.viewer import Viewer
 from approvals.presentation.case import CaseView, Link
@@ -16,7 +19,7 @@ from approvals.presentation.queue import Facet, QueueRow, QueueView
 from approvals.presentation.shell import Empty, Pages
 from approvals.presentation.words import counted
 
-PAGE: Final = 50  # rows
+PAGE: Final = 50  # rows; of alike ones the first
 NOBODY_ASKS: Final = "An agent’s next request appears here by itself."
 NO_QUEUE: Final = Empty(
     title="No queue is given to you",
@@ -50,6 +53,7 @@ def queue_view(
         filtered_by=chips(slug, selection),
         filters=filters(slug, selection, index),
         together_href=address("together", slug),
+        undo=selection.view == "decided",
         kept=tuple(
             (name, value)
             for name, value in selection.first_page().query.items()
@@ -70,21 +74,57 @@ def _page(
     current: UUID | None,
 ) -> tuple[tuple[QueueRow, ...], Pages]:
     slug = viewer.slug
+    shown, total = 0, None
     if selection.view == "decided":
         ids, following = decided_page(viewer, selection, PAGE)
-        total, alike = None, NOTHING_ALIKE
+        rows = queue_rows(ids, slug=slug, selection=selection, current=current)
+        shown = len(rows)
     else:
         found = index.of(selection)
-        page, following = page_of(found, selection, PAGE)
-        ids, total = [entry.id for entry in page], len(found)
-        alike = alike_links(slug, selection, found, page)
-    rows = queue_rows(ids, slug=slug, selection=selection, current=current, alike=alike)
+        folds = {fold.first.id: fold for fold in folded(found, selection)}
+        firsts = [fold.first for fold in folds.values()]
+        page, following = page_of(firsts, selection, PAGE)
+        on_page = [folds[entry.id] for entry in page]
+        rows = _folded_rows(on_page, slug, selection, found, current)
+        shown, total = sum(map(len, on_page)), len(found)
     first = address("queue", slug, query=selection.first_page().query)
     return rows, Pages(
-        shown=len(rows),
+        shown=shown,
         total=total,
         previous_href=first if selection.after else "",
         next_href=_next(slug, selection, following),
+    )
+
+
+def _folded_rows(
+    folds: Sequence[Fold],
+    slug: str,
+    selection: Selection,
+    found: Sequence[Entry],
+    current: UUID | None,
+) -> tuple[QueueRow, ...]:
+    """A row for each fold, with the rows of the others in it."""
+    alike = alike_links(slug, selection, found, [fold.first for fold in folds])
+    ids = [entry.id for fold in folds for entry in fold.rows(current)]
+    drawn = queue_rows(
+        ids, slug=slug, selection=selection, current=current, alike=alike
+    )
+    by_id = {row.id: row for row in drawn}
+    return tuple(
+        _with_others(by_id[str(fold.first.id)], len(fold), by_id, fold.rows(current))
+        for fold in folds
+        if str(fold.first.id) in by_id
+    )
+
+
+def _with_others(
+    first: QueueRow, count: int, by_id: Mapping[str, QueueRow], shown: Sequence[Entry]
+) -> QueueRow:
+    others = [str(entry.id) for entry in shown[1:]]
+    return replace(
+        first,
+        folded=tuple(by_id[id] for id in others if id in by_id),
+        more=count - 1,
     )
 
 

@@ -5,10 +5,12 @@ from uuid import UUID
 
 from approvals.models import Request
 from approvals.pages.addresses import address, short_name
+from approvals.pages.folding import folded, in_reading_order
 from approvals.pages.index import read_index
 from approvals.pages.selection import Selection
 from approvals.pages.viewer import Viewer
 from approvals.presentation.shell import Notice
+from approvals.states import APPROVED
 from checkpoints.models import Tool
 
 S = Request.State
@@ -16,7 +18,8 @@ S = Request.State
 
 def following(viewer: Viewer, selection: Selection, id: UUID) -> UUID | None:
     """What needs the viewer's key after this request in the list, or else before it."""
-    entries = read_index(viewer, selection).of(selection)
+    found = read_index(viewer, selection).of(selection)
+    entries = in_reading_order(folded(found, selection))
     ids = [entry.id for entry in entries]
     at = ids.index(id) if id in ids else -1
     others = (*entries[at + 1 :], *entries[: max(at, 0)])
@@ -45,7 +48,6 @@ def earlier(viewer: Viewer, selection: Selection, said: str) -> Notice | None:
     )
 
 
-APPROVED: Final = frozenset({S.APPROVED, S.CONSUMED})
 BECAME: Final = {
     S.PENDING: "your answer is recorded",
     S.CHANGES_REQUESTED: "changes were asked for",

@@ -22,6 +22,12 @@ SPANS: Final[Mapping[str, timedelta]] = {
     "7d": timedelta(days=7),
 }
 NEWEST: Final = "newest"
+# Who is on it, by the names of `Entry.taken`.
+TAKEN: Final[Mapping[str, str]] = {
+    "me": "I am on it",
+    "others": "Others are on it",
+    "free": "Nobody is on it",
+}
 LONGEST_SEARCH: Final = 200
 # Parameters that name something of the tenant, and those of few words.
 NAMED: Final = ("queue", "tool", "agent", "alike")
@@ -29,10 +35,11 @@ KNOWN: Final[Mapping[str, Container[str]]] = {
     "risk": RISKS,
     "age": SPANS,
     "expiring": SPANS,
+    "taken": TAKEN,
     "sort": (NEWEST,),
 }
 # What only an open request has: who is to decide it, until when, and others like it.
-OF_OPEN: Final = ("expiring", "alike", "sort")
+OF_OPEN: Final = ("expiring", "alike", "sort", "taken")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +63,7 @@ class Selection:
     mine: str = ""
     alike: str = ""
     sort: str = ""
+    taken: str = ""
     after: str = ""
 
     @classmethod

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db.models import FETCH_RAISE, F
 
 from approvals.envelope import Envelope
-from approvals.models import Decision, Request, Revision
+from approvals.models import Decision, Grant, Request, Revision
 from approvals.pages.addresses import address, short_name
 from approvals.pages.case.exact import exact_of
 from approvals.pages.index import Entry, Index
@@ -18,11 +20,14 @@ from approvals.presentation.together import TogetherPage, TogetherRow
 from approvals.services.judging import names_secret
 from approvals.services.seeing import note_sights
 from checkpoints.models import Risk
+from kernel.clock import database_now
 from kernel.problems import Problem
 
 MOST: Final = 25  # requests that one answer is given to
-VERDICTS: Final = ("approve", "reject")
+REVOKE: Final = "revoke"
+VERDICTS: Final = ("approve", "reject", REVOKE)
 V = Decision.Verdict
+S = Request.State
 
 
 def together_page(
@@ -37,9 +42,16 @@ def together_page(
     What they do not see is not there at all.
     """
     found = _read(viewer, ids[:MOST])
+    now, starts = database_now(), _starts(found)
     entries = {entry.id: entry for entry in index.entries}
     why = _refusals(viewer, found, entries, verdict)
-    rows = [_row(viewer, selection, one, text, why[one.id]) for one, text in found]
+    rows = [
+        replace(
+            _row(viewer, selection, one, text, why[one.id]),
+            waits_until=starts[one.id] if starts.get(one.id, now) > now else None,
+        )
+        for one, text in found
+    ]
     offered = tuple(row for row in rows if not row.refused)
     _note(viewer, [UUID(row.id) for row in offered])
     query = selection.query
@@ -51,6 +63,7 @@ def together_page(
         offered=offered,
         refused=tuple(row for row in rows if row.refused),
         more=len(ids) > MOST,
+        now=now,
     )
 
 
@@ -64,12 +77,21 @@ def answered_page(
         for row in (*page.offered, *page.refused)
         if row.id in said
     ]
+    done = tuple(row for row in rows if not row.refused)
     return replace(
         page,
         answered=True,
-        offered=tuple(row for row in rows if not row.refused),
+        offered=done,
+        undo_href=_undo_href(page, done),
         refused=tuple(row for row in rows if row.refused),
     )
+
+
+def _undo_href(page: TogetherPage, done: Sequence[TogetherRow]) -> str:
+    if page.verdict != V.APPROVE or not done:
+        return ""
+    query = urlencode([("verdict", REVOKE), *(("pick", row.id) for row in done)])
+    return f"{page.href}{'&' if '?' in page.href else '?'}{query}"
 
 
 def _words(problem: Problem | None) -> str:
@@ -87,6 +109,13 @@ def _read(viewer: Viewer, ids: Sequence[UUID]) -> list[tuple[Request, Envelope]]
     )
     sealed = {one.request_id: Envelope(bytes(one.envelope)) for one in wordings}
     return [(requests[id], sealed[id]) for id in dict.fromkeys(ids) if id in requests]
+
+
+def _starts(found: Sequence[tuple[Request, Envelope]]) -> dict[UUID, datetime]:
+    """When each live approval can be used."""
+    ids = [request.id for request, _ in found]
+    rows = Grant.objects.filter(request_id__in=ids, state=Grant.State.LIVE)
+    return dict(rows.values_list("request_id", "not_before"))
 
 
 def _note(viewer: Viewer, requests: Sequence[UUID]) -> None:
@@ -129,6 +158,8 @@ def _refusal(
     entry: Entry | None,
     verdict: str,
 ) -> str:
+    if verdict == REVOKE:
+        return _unrevocable(viewer, request)
     if entry is None or request.state != Request.State.PENDING:
         return f"It is {Request.State(request.state).label.lower()}."
     if verdict == V.REJECT:
@@ -141,6 +172,15 @@ def _refusal(
     if names_secret(request.tool, sealed):
         return "It uses a secret: it is approved by itself."
     return ""
+
+
+def _unrevocable(viewer: Viewer, request: Request) -> str:
+    if request.state == S.CONSUMED:
+        return "Too late: it was executed."
+    if request.state != S.APPROVED:
+        return f"It is {S(request.state).label.lower()}."
+    decides = request.queue_id in viewer.rights.get("decide", ())
+    return "" if decides else "You do not decide on its queue."
 
 
 def _row(

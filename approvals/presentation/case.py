@@ -82,6 +82,20 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What differs from the last action like it that was approved, which `href` shows.
+
+    `more` values differ besides `rows`; where none does, it asks for the same again.
+    """
+
+    label: str
+    href: str
+    at: datetime | None
+    rows: tuple[ChangeRow, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyReason:
     """A policy that asked. `sentence` is its author's, an administrator of the tenant."""
 
@@ -229,6 +243,7 @@ class Remarks:
 
     `comment_href` is '' where nothing may be said any more, `take_href` where nobody
     can be on it. `taken_by` is who is on it until `taken_until`; `mine`: the reader.
+    `givable` are ids and names of those whom it can be given.
     """
 
     comment_href: str = ""
@@ -236,6 +251,7 @@ class Remarks:
     taken_by: str = ""
     taken_until: datetime | None = None
     mine: bool = False
+    givable: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,6 +288,7 @@ class CaseView:
     queue: Link | None = None
     session: Link | None = None
     changes: tuple[Changes, ...] = ()
+    compared: Compared | None = None
     policies: tuple[PolicyReason, ...] = ()
     needs: tuple[Need, ...] = ()
     radius: tuple[RadiusRow, ...] = ()

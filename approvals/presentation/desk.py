@@ -51,7 +51,8 @@ class Desk:
     `blocked` maps a verdict to the reason why this person cannot give it now; a
     verdict that is not in it is offered. `reason` is none, on_reject or always.
     `turned` and `needed` count keys before this decision; `dismisses` names people
-    whose keys a reject, edit or change would dismiss. `closed` says why this person
+    whose keys a reject, edit or change would dismiss. `reasons` are ready-made ones
+    to reject with. `closed` says why this person
     can give no answer at all; '' where they can give one.
     """
 
@@ -65,6 +66,7 @@ class Desk:
     recap: tuple[RecapRow, ...] = ()
     blocked: Mapping[str, str] = field(default_factory=dict)
     reason: str = "on_reject"
+    reasons: tuple[str, ...] = ()
     reauthentication: Proof | None = None
     dismisses: tuple[str, ...] = ()
     reply: tuple[Control, ...] = ()

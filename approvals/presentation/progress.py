@@ -78,6 +78,7 @@ class Progress:
     `state` is queued, verifying, acting, confirmed, failed, refused, unknown or
     needs_attention. `headline` and `sentence` say what happened and what did not;
     `code` and `refusal_class` (wait, reopen, stop) are set when refused.
+    `waits_until` is when the policy's waiting time ends, while it lasts.
     `revoke_href` is set while the grant can still be revoked, `resolve_href` where this
     person may say what came of it; `settled` ends the
     polling that stands in for a lost event stream.
@@ -99,6 +100,7 @@ class Progress:
     revoke_href: str = ""
     resolve_href: str = ""
     usable_until: datetime | None = None
+    waits_until: datetime | None = None
     review_again_href: str = ""
 
     @property

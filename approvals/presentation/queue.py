@@ -15,6 +15,7 @@ class QueueRow:
     rows apart ("€180.50", "412 people"); `disguised` counts characters that hide or
     imitate; `outcome` says what became of a request decided meanwhile; `alike` leads to
     the others that ask the same of the same tool; `taken_by` is on it until `taken_until`.
+    `more` alike ones are folded into this row; `folded` are the first of them.
     """
 
     id: str
@@ -36,6 +37,13 @@ class QueueRow:
     taken_until: datetime | None = None
     outcome: str = ""
     current: bool = False
+    folded: "tuple[QueueRow, ...]" = ()
+    more: int = 0
+
+    @property
+    def unfolded(self) -> bool:
+        """Whether the open case is among those that are folded into this one."""
+        return any(row.current for row in self.folded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +96,7 @@ class QueueView:
     when there are no rows; `case` is the open one, `case_empty` the reason for none.
     `decided` leads to what a search finds besides, among the decided. `filtered_by`
     are the filters in force, each with the way to be rid of it. Ticked rows go by GET to
-    `together_href`, with `kept`, the selection.
+    `together_href`, with `kept`, the selection; `undo`: those of it can be revoked.
     """
 
     heading: str
@@ -100,6 +108,7 @@ class QueueView:
     filtered_by: tuple[Facet, ...] = ()
     filters: Filters | None = None
     together_href: str = ""
+    undo: bool = False
     kept: tuple[tuple[str, str], ...] = ()
     empty: Empty | None = None
     notice: Notice | None = None

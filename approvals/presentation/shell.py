@@ -33,8 +33,8 @@ class Shell:
     """In the context as `shell`; pages without one are drawn without navigation.
 
     `admin` is for those who administer the tenant; `views` are the queue's named
-    selections. `live_href` is the event stream that says
-    `changed`; `switch_href` is None for people of one tenant; `alarm` is what those
+    selections, `views_href` is where they are kept. `live_href` is the event stream that
+    says `changed`; `switch_href` is None for people of one tenant; `alarm` is what those
     who oversee it must not miss.
     """
 
@@ -47,6 +47,7 @@ class Shell:
     nav: tuple[NavItem, ...]
     admin: tuple[NavItem, ...] = ()
     views: tuple[NavItem, ...] = ()
+    views_href: str = ""
     switch_href: str | None = None
     live_href: str | None = None
     find_href: str | None = None

@@ -1,13 +1,19 @@
 """Several requests before one answer, and what came of it for each."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
 
 from approvals.presentation.case import ExactAction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TogetherRow:
-    """One request. `refused` says why it is not among those that are answered."""
+    """One request. `refused` says why it is not among those that are answered.
+
+    `waits_until` is when an approval can be used, while that is still to come.
+    """
 
     id: str
     label: str
@@ -15,6 +21,43 @@ class TogetherRow:
     href: str
     exact: ExactAction
     refused: str = ""
+    waits_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What the page says of an answer, before it and after it."""
+
+    act: str
+    done: str
+    before: str
+    after: str
+
+
+WORDINGS: Final[Mapping[str, Wording]] = {
+    "approve": Wording(
+        act="Approve",
+        done="approved",
+        before="Low risk, one tool, each by a decision of its own. Read every frame: "
+        "what is in it is what runs.",
+        after="Four checks come before each of them acts. Until then each can be "
+        "revoked, here or on its page.",
+    ),
+    "reject": Wording(
+        act="Reject",
+        done="rejected",
+        before="Each by a decision of its own. Nothing is sent, and their agents are "
+        "told your reason.",
+        after="Nothing was sent. Their agents are told.",
+    ),
+    "revoke": Wording(
+        act="Revoke",
+        done="revoked",
+        before="What is still ticked below is taken back, each by itself. What was "
+        "executed meanwhile cannot be: then it says so.",
+        after="Nothing is sent under these approvals. Their agents are told.",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +67,7 @@ class TogetherPage:
     Before the answer `offered` are those that it would be given to, and `refused` the
     others; after it (`answered`), those that it was recorded for, and not. `more` says
     that some were left out because there were too many.
+    `undo_href` leads to where those that were approved just now can be revoked.
     """
 
     verdict: str
@@ -32,8 +76,17 @@ class TogetherPage:
     tool: str
     offered: tuple[TogetherRow, ...]
     refused: tuple[TogetherRow, ...]
-    kept: tuple[tuple[str, str], ...] = ()
+    now: datetime
+    undo_href: str = ""
     more: bool = False
     answered: bool = False
     error: str = ""
     reason: str = ""
+
+    @property
+    def wording(self) -> Wording:
+        return WORDINGS[self.verdict]
+
+    @property
+    def needs_reason(self) -> bool:
+        return self.verdict != "approve"

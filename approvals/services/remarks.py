@@ -1,6 +1,6 @@
-"""What people do about a request besides deciding: say something, or be on it.
+"""What people do about a request besides deciding: say something, be on it, give it.
 
-Neither changes what may happen. No agent is told of either.
+None of it changes what may happen. No agent is told of it.
 """
 
 from datetime import timedelta
@@ -12,6 +12,7 @@ from django.db.models import Q
 from approvals.access import may, visible_queues
 from approvals.models import Comment, Request
 from approvals.problems import (
+    CANNOT_BE_GIVEN,
     COMMENT_INVALID,
     NO_RIGHT,
     NOT_FOUND,
@@ -32,6 +33,7 @@ from tenants.verbs import Verb, perform
 
 LONGEST: Final = 4_000  # characters of a comment
 TAKEN_FOR: Final = timedelta(minutes=15)
+GIVEN_FOR: Final = timedelta(hours=8)
 
 
 def comment(
@@ -71,14 +73,28 @@ def take(person: Person, *, request_id: UUID, once: Once | None = None) -> None:
 
     def work(verb: Verb) -> None:
         member, request = _decidable(person, request_id)
-        free = Q(taken_by=None) | Q(taken_by=member.id)
-        rows = Request.objects.filter(id=request.id, state__in=OPEN)
-        count = rows.filter(free | Q(taken_until__lte=ClockTimestamp())).update(
-            taken_by=member, taken_until=ClockTimestamp() + TAKEN_FOR
-        )
-        if not count:
-            raise _why_not(request.id)
+        _be_on_it(request, member, member, TAKEN_FOR)
         _record(verb, person, request, "request.taken")
+
+    perform(person.tenant_id, work, once=once)
+
+
+def assign(
+    person: Person, *, request_id: UUID, to: UUID, once: Once | None = None
+) -> None:
+    """Ask another person who decides on the queue to look, for eight hours from now.
+
+    It binds nobody. Raises `not_found`, `not_permitted`, `already_decided`,
+    `cannot_be_given`, and `taken` while a third person is on it.
+    """
+
+    def work(verb: Verb) -> None:
+        member, request = _decidable(person, request_id)
+        receiver = Member.objects.filter(id=to, active=True).first()
+        if receiver is None or not may(receiver, "decide", request.queue_id):
+            raise CANNOT_BE_GIVEN("Choose somebody who decides on its queue.", "/to")
+        _be_on_it(request, receiver, member, GIVEN_FOR)
+        _record(verb, person, request, "request.assigned", to=str(to))
 
     perform(person.tenant_id, work, once=once)
 
@@ -121,6 +137,17 @@ def _not_erased(request: Request) -> None:
         raise DATA_ERASED()
 
 
+def _be_on_it(request: Request, who: Member, by: Member, span: timedelta) -> None:
+    """Unless somebody else than `by` and `who` is."""
+    free = Q(taken_by=None) | Q(taken_by__in=[who.id, by.id])
+    rows = Request.objects.filter(id=request.id, state__in=OPEN)
+    count = rows.filter(free | Q(taken_until__lte=ClockTimestamp())).update(
+        taken_by=who, taken_until=ClockTimestamp() + span
+    )
+    if not count:
+        raise _why_not(request.id)
+
+
 def _why_not(request_id: UUID) -> Exception:
     """Read after the UPDATE that changed nothing."""
     now = Request.objects.select_related("taken_by__user").get(id=request_id)
@@ -130,8 +157,11 @@ def _why_not(request_id: UUID) -> Exception:
     return TAKEN(f"{who} is on it. It can be decided all the same.")
 
 
-def _record(verb: Verb, person: Person, request: Request, kind: str) -> None:
-    verb.record(kind, actor=person.actor, subject=("request", request.id))
+def _record(
+    verb: Verb, person: Person, request: Request, kind: str, **data: str
+) -> None:
+    subject = ("request", request.id)
+    verb.record(kind, actor=person.actor, subject=subject, data=data)
     verb.changed(request.id, request.queue_id)
 
 

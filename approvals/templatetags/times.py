@@ -32,6 +32,12 @@ def until(at: datetime, now: datetime) -> SafeString:
 
 
 @register.simple_tag
+def wait(at: datetime, now: datetime) -> SafeString:
+    """'58 s', or 'over' once a waiting time has passed."""
+    return tag(at, span(at - now) if at > now else "over", "wait")
+
+
+@register.simple_tag
 def clock(at: datetime, form: str = "H:i") -> SafeString:
     """A time of day with its zone; the script turns it into the reader's own."""
     local = timezone.localtime(at)

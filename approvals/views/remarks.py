@@ -1,5 +1,6 @@
 """A comment, and "I am on it": forms of a case that decide nothing."""
 
+from typing import Final
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -7,7 +8,7 @@ from django.views.decorators.http import require_http_methods
 
 from approvals.pages.case.attempt import Attempt
 from approvals.problems import COMMENT_INVALID
-from approvals.services.remarks import comment, release, take
+from approvals.services.remarks import assign, comment, release, take
 from approvals.views.desk import show_desk, to_case
 from approvals.views.request import DeskRequest, missing_is_404
 from kernel.problems import Problem
@@ -43,13 +44,36 @@ def _unsaid(text: str, problem: Problem) -> Attempt:
 @member_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def take_page(request: DeskRequest, id: UUID) -> HttpResponse:
-    """POST requests/{id}/take: 303 to the case; 409 while somebody else is on it."""
+    """POST requests/{id}/take: 303 to the case; 409 while somebody else is on it.
+
+    `act` is take, release or give; then `to` is the member whom it is given.
+    """
     if request.method != "POST":
         return to_case(request, id)
-    verb = release if request.POST.get("act") == "release" else take
     try:
         with missing_is_404():
-            verb(request.person, request_id=id)
+            _be_on_it(request, id)
     except Problem as problem:
         return show_desk(request, id, Attempt(verdict="take", problem=problem))
     return to_case(request, id)
+
+
+def _be_on_it(request: DeskRequest, id: UUID) -> None:
+    act = request.POST.get("act", "")
+    if act == "release":
+        release(request.person, request_id=id)
+    elif act == "give":
+        assign(request.person, request_id=id, to=_receiver(request))
+    else:
+        take(request.person, request_id=id)
+
+
+def _receiver(request: DeskRequest) -> UUID:
+    """Whom the form names; nobody has the id that stands for anything else."""
+    try:
+        return UUID(request.POST.get("to", ""))
+    except ValueError:
+        return NOBODY
+
+
+NOBODY: Final = UUID(int=0)

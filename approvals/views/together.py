@@ -13,10 +13,17 @@ from approvals.models import Decision
 from approvals.pages.frame import frame
 from approvals.pages.index import read_index
 from approvals.pages.selection import Selection
-from approvals.pages.together import MOST, VERDICTS, answered_page, together_page
+from approvals.pages.together import (
+    MOST,
+    REVOKE,
+    VERDICTS,
+    answered_page,
+    together_page,
+)
 from approvals.presentation.together import TogetherPage
-from approvals.services.together import decide_each
+from approvals.services.together import decide_each, revoke_each
 from approvals.views.request import DeskRequest, viewer_of
+from kernel.problems import Problem
 from kernel.scope import tenant_transaction
 from tenants.pages import member_page
 
@@ -46,16 +53,25 @@ def _answer(request: DeskRequest, page: TogetherPage, ids: list[UUID]) -> HttpRe
     if error:
         again = replace(page, error=error, reason=reason)
         return _show(request, again, status=422)
-    outcomes = decide_each(
-        request.person,
-        verdict=Decision.Verdict(page.verdict),
-        reason=reason,
-        seen={id: _digest(request.POST, id) for id in ids[:MOST]},
-        tool=request.POST.get("tool", ""),
-    )
+    outcomes = _carry_out(request, page.verdict, ids[:MOST], reason)
     recorded = None in outcomes.values()
     return _show(
         request, answered_page(page, outcomes), status=200 if recorded else 409
+    )
+
+
+def _carry_out(
+    request: DeskRequest, verdict: str, ids: list[UUID], reason: str
+) -> dict[UUID, Problem | None]:
+    """By the verb that would do it for one."""
+    if verdict == REVOKE:
+        return revoke_each(request.person, ids=ids, reason=reason)
+    return decide_each(
+        request.person,
+        verdict=Decision.Verdict(verdict),
+        reason=reason,
+        seen={id: _digest(request.POST, id) for id in ids},
+        tool=request.POST.get("tool", ""),
     )
 
 
@@ -64,7 +80,8 @@ def _flaw(verdict: str, reason: str) -> str:
         return TOO_LONG
     if "\0" in reason:
         return NO_TEXT
-    return NEEDS_REASON if verdict == "reject" and not reason.strip() else ""
+    needed = verdict in {"reject", REVOKE} and not reason.strip()
+    return NEEDS_REASON if needed else ""
 
 
 def _ticked(said: QueryDict) -> list[UUID]:

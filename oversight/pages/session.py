@@ -12,8 +12,7 @@ from approvals.presentation.shell import Empty, Pages
 from kernel.clock import database_now
 from oversight.pages.runs import cursor_of, older_than
 from oversight.presentation.session import FileRow, HoldRow, SessionView
-from oversight.queries import visible_run
-from sessions.artifacts import artifacts_of
+from oversight.queries import visible_files, visible_run
 from sessions.models import Artifact, Hold, Run, Session
 
 PAGE: Final = 50
@@ -28,7 +27,7 @@ def session_view(viewer: Viewer, run_id: UUID, *, after: str = "") -> SessionVie
     """Raises `not_found` for a run that the member may not see."""
     run, slug = visible_run(viewer, run_id), viewer.slug
     session = run.session
-    found = _files(session, after)
+    found = _files(viewer, session, after)
     rows = tuple(_file(one, slug, run.id) for one in found[:PAGE])
     last = found[PAGE - 1] if len(found) > PAGE else None
     may = viewer.membership.administers and session.erased_at is None
@@ -48,10 +47,10 @@ def session_view(viewer: Viewer, run_id: UUID, *, after: str = "") -> SessionVie
     )
 
 
-def _files(session: Session, after: str) -> list[Artifact]:
+def _files(viewer: Viewer, session: Session, after: str) -> list[Artifact]:
     if session.erased_at is not None:
         return []
-    rows = artifacts_of(session).filter(older_than(after))
+    rows = visible_files(viewer, session).filter(older_than(after))
     newest = rows.order_by("-created_at", "-id").fetch_mode(FETCH_RAISE)
     return list(newest[: PAGE + 1])
 

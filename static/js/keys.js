@@ -67,5 +67,10 @@
     if (newState === "open" && target.matches?.(".sheet")) (target.querySelector("textarea, select, input:not([type=hidden])") ?? target).focus();
   }, true);
 
-  document.querySelector('.req__link[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
+  // By hand: `scrollIntoView` would make the list the place from which Tab goes on.
+  const list = document.getElementById("rows"), current = document.querySelector('.req:has([aria-current="true"])');
+  if (list && current) {
+    const row = current.getBoundingClientRect(), part = list.getBoundingClientRect();
+    if (row.bottom > part.bottom || row.top < part.top) list.scrollTop += row.top - part.top - part.height / 3;
+  }
 })();

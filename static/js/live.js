@@ -45,6 +45,15 @@
 
   // A case that waits for a decision is never exchanged under its reader's eyes.
   const typing = (part) => part.contains(document.activeElement) && Boolean(document.activeElement.value);
+  // What others said and who is on it comes in by itself: it holds nothing that is typed.
+  const renew = (target, fresh) => {
+    for (const part of target.querySelectorAll("[data-part]")) {
+      const now = fresh.querySelector(`#${part.id}`);
+      if (!now || now.dataset.part === part.dataset.part || part.contains(document.activeElement)) continue;
+      part.replaceWith(now);
+      if (now.dataset.news) say(now.dataset.news);
+    }
+  };
   const busy = (part) => !("calm" in part.dataset) || typing(part);
   addEventListener("htmx:beforeSwap", (event) => {
     const { target, xhr } = event.detail;
@@ -52,6 +61,7 @@
     const fresh = new DOMParser().parseFromString(xhr.responseText, "text/html").getElementById("case");
     const same = fresh && fresh.dataset.seen === target.dataset.seen;
     event.detail.shouldSwap = !same && !busy(target);
+    if (fresh && (same || busy(target))) renew(target, fresh);
     const notice = target.querySelector("[data-fresh]");
     if (!same && busy(target) && notice?.hidden) {
       notice.hidden = false;
@@ -65,15 +75,17 @@
     htmx.trigger(part, "refresh");
   });
 
-  const places = new Map(), ticked = new Set();
+  const places = new Map(), ticked = new Set(), unfolded = new Set();
   const boxes = (part) => part.querySelectorAll("input[name=pick]");
   let told = document.getElementById("list")?.dataset.say;
   addEventListener("htmx:beforeSwap", ({ detail }) => {
     for (const part of detail.target.querySelectorAll("[data-keep-scroll]")) places.set(part.id, part.scrollTop);
+    for (const one of detail.target.querySelectorAll("details[id]")) unfolded[one.open ? "add" : "delete"](one.id);
     for (const box of boxes(detail.target)) ticked[box.checked ? "add" : "delete"](box.value);
   });
   addEventListener("htmx:afterSettle", ({ detail }) => {
     for (const part of detail.elt.querySelectorAll("[data-keep-scroll]")) part.scrollTop = places.get(part.id) ?? 0;
+    for (const one of detail.elt.querySelectorAll("details[id]")) one.open ||= unfolded.has(one.id);
     for (const box of boxes(detail.elt)) box.checked = ticked.has(box.value);
     const news = detail.elt.dataset.say ?? detail.elt.querySelector("[data-outcome] h2")?.textContent;
     if (news && news !== told) say(news.trim());

@@ -24,6 +24,7 @@
     ago: (at) => (passed(at) < MINUTE ? "just now" : `${span(passed(at))} ago`),
     age: (at) => span(passed(at)),
     until: (at) => (at > now() ? span(Math.floor((at - now()) / 1000)) : "expired"),
+    wait: (at) => (at > now() ? span(Math.floor((at - now()) / 1000)) : "over"),
     clock: (at) => new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
     second: (at) => new Date(at).toLocaleTimeString([], { hourCycle: "h23" }),
   };

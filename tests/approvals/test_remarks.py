@@ -8,7 +8,15 @@ import pytest
 
 from approvals.models import Comment, Request
 from approvals.services.erasure import erase_session, purge_step
-from approvals.services.remarks import LONGEST, TAKEN_FOR, comment, release, take
+from approvals.services.remarks import (
+    GIVEN_FOR,
+    LONGEST,
+    TAKEN_FOR,
+    assign,
+    comment,
+    release,
+    take,
+)
 from audit.models import Entry
 from kernel.clock import database_now
 from kernel.scope import tenant_transaction
@@ -215,3 +223,46 @@ def test_no_agent_is_told(stage: Stage) -> None:
     after = client.get(path)
     assert after.content == before.content
     assert after.headers["ETag"] == before.headers["ETag"]
+
+
+def test_it_is_given_to_somebody_who_decides_there(stage: Stage) -> None:
+    request, carol = stage.ask(), stage.reviewer()
+    take(stage.bob.person, request_id=request.id)
+    assign(stage.bob.person, request_id=request.id, to=carol.member.id)
+    now = stage.fresh(request)
+    assert now.taken_by_id == carol.member.id
+    with tenant_transaction(stage.tenant_id):
+        left = now.taken_until - database_now()
+    assert TAKEN_FOR < left <= GIVEN_FOR
+    entry = entries(stage, "request.assigned")[-1]
+    assert entry.actor_id == str(stage.bob.member.id)
+    assert entry.data == {"to": str(carol.member.id)}
+
+
+def test_it_is_given_to_nobody_who_could_not_decide(stage: Stage) -> None:
+    request = stage.ask()
+    blind = fresh_member(stage.house.alice, "Dora")
+    stranger = fresh_stage().bob
+    for one in (blind.member.id, stranger.member.id, request.id):
+        with refused("cannot_be_given", status=422):
+            assign(stage.bob.person, request_id=request.id, to=one)
+    assert stage.fresh(request).taken_by_id is None
+    assert entries(stage, "request.assigned") == []
+
+
+def test_what_somebody_is_on_is_not_given_away(stage: Stage) -> None:
+    request, carol, dora = stage.ask(), stage.reviewer(), stage.reviewer("Dora")
+    take(carol.person, request_id=request.id)
+    with refused("taken", status=409):
+        assign(stage.bob.person, request_id=request.id, to=dora.member.id)
+    assert stage.fresh(request).taken_by_id == carol.member.id
+
+
+def test_only_who_decides_gives(stage: Stage) -> None:
+    request = stage.ask()
+    auditor = fresh_member(stage.house.alice, "Dora", role=Role.AUDITOR)
+    with refused("not_permitted", status=403):
+        assign(auditor.person, request_id=request.id, to=stage.bob.member.id)
+    blind = fresh_member(stage.house.alice, "Emil")
+    with refused("not_found", status=404):
+        assign(blind.person, request_id=request.id, to=stage.bob.member.id)

@@ -8,6 +8,11 @@ from typing import Any
 from approvals.models import Decision, Request, ResumeJob
 from approvals.services.break_glass import break_glass
 from approvals.services.policy_drafts import save_policy_draft
+from approvals.services.webhooks import (
+    create_webhook,
+    ping_webhook,
+    switch_webhook,
+)
 from checkpoints.services.tools import register_tool
 from kernel.scope import tenant_transaction
 from sessions.contract import Claim
@@ -133,7 +138,10 @@ def open_gallery(tool: Mapping[str, Any]) -> Gallery:
         stage=stage,
         reader=stage.bob,
         pages=_addresses(stage, requests),
-        owned=_owned(stage),
+        owned={
+            **_owned(stage),
+            "rights-then": f"/t/{stage.house.tenant.slug}/requests/{two_keys.id}/rights",
+        },
     )
 
 
@@ -148,6 +156,23 @@ def _owned(stage: Stage) -> dict[str, str]:
         "policy-tried": f"{paying}?try=500#trial",
         "policy-new": f"{home}/new-policy",
         "policy-edit": f"{paying}/edit",
+        "workflow-new": f"{home}/new-workflow",
+        "workflow-edit": f"{home}/workflows/invoice/edit",
+        **_webhook(stage, home),
+    }
+
+
+def _webhook(stage: Stage, home: str) -> dict[str, str]:
+    """One that nobody listens to, switched off once a message is on its way."""
+    told = {"tenant_id": stage.tenant_id, "by": stage.house.alice.id}
+    hook = create_webhook(
+        **told, url="https://nobody.invalid/keyturn", event_types=["run.failed"]
+    ).webhook
+    message = ping_webhook(**told, webhook_id=hook.id)
+    switch_webhook(**told, webhook_id=hook.id, enabled=False)
+    return {
+        "webhook": f"{home}/webhooks/{hook.id}",
+        "delivery": f"{home}/deliveries/{message.id}",
     }
 
 
@@ -157,8 +182,11 @@ def _administered(stage: Stage, home: str) -> dict[str, str]:
         "agents": f"{home}/agents",
         "agent": agent,
         "agent-stop": f"{agent}/stop",
+        "tool-stop": f"{home}/tools/{stage.tool.id}/stop",
+        "tenant-stop": f"{home}/stop",
         "people": f"{home}/people",
         "person": f"{home}/people/{stage.bob.id}",
+        "person-history": f"{home}/people/{stage.bob.id}/history",
         "groups": f"{home}/groups",
         "group": f"{home}/groups/{stage.house.reviewers.id}",
         "queues": f"{home}/queues",
@@ -176,6 +204,7 @@ def _addresses(stage: Stage, requests: Mapping[str, Request]) -> dict[str, str]:
     return {
         "queue": f"{home}/queue",
         "queue-decided": f"{home}/queue?view=decided",
+        "views": f"{home}/views?risk=high",
         "queue-empty": f"{home}/queue?q=nothing+like+this",
         **{f"case-{name}": f"{home}/queue/{one.id}" for name, one in requests.items()},
         "together": f"{home}/together?verdict=approve&pick={requests['small'].id}"
@@ -184,6 +213,7 @@ def _addresses(stage: Stage, requests: Mapping[str, Request]) -> dict[str, str]:
         "break-glass": f"{home}/requests/{requests['emergency'].id}/break-glass",
         "broken-glass": f"{home}/broken-glass",
         "post-review": f"{home}/broken-glass/{_breaking(stage, requests['broken'])}",
+        "context": f"{home}/requests/{two.id}/context",
         "runs": f"{home}/runs",
         "run": f"{home}/runs/{two.run_id}",
         "run-state": f"{home}/runs/{two.run_id}/state",

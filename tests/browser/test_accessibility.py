@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.urls import resolve
 from playwright.sync_api import Page, expect
 
 from tests.approvals.stage import fresh_stage
+from tests.approvals.views.test_strangers import PAGES
 from tests.browser.conftest import Visit
 from tests.browser.gallery import Gallery
 from tests.factories import Somebody
@@ -16,6 +19,21 @@ AXE = Axe()
 SCHEMES = ("light", "dark")
 PLAIN = 3  # slashes in the address of a list: /t/{slug}/{name}
 SHEETS = """[...document.querySelectorAll(".sheet")].map(sheet => sheet.id)"""
+
+
+# What answers no page of ours, or leads to one.
+NO_PAGES = {
+    *("tenant", "stream", "file", "trace_json", "trace_agentack"),
+    *("workflow_export", "verify_bundle", "rights_then_json"),
+}
+
+
+def test_no_page_is_missing_from_the_gallery(gallery: Gallery) -> None:
+    """Whoever adds an address shows its page there, and so has it looked at."""
+    shown = [*gallery.pages.values(), *gallery.owned.values()]
+    named = {resolve(urlsplit(path).path).url_name for path in shown}
+    looked_at = {name for name, page in PAGES.items() if "GET" in page.methods}
+    assert looked_at - named == NO_PAGES
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

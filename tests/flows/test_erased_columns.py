@@ -20,6 +20,7 @@ KEPT_TABLES: Final = {
     "approvals_policydraft": CONFIGURED,
     "approvals_policyrevision": CONFIGURED,
     "approvals_queue": CONFIGURED,
+    "approvals_savedview": "what somebody looks for, until they delete it",
     "approvals_webhook": CONFIGURED,
     "approvals_webhooksecret": CONFIGURED,
     "audit_entry": CHAIN,

@@ -13,9 +13,11 @@ from oversight.pages import session as pages
 from sessions.models import Artifact, Hold
 from sessions.services import Upload, put_artifact
 from sessions.services.retention import place_hold
+from sessions.services.runs import start_run
 from tenants.checks import Operator
 from tenants.models import Role
 from tests.approvals.stage import Stage, fresh_stage
+from tests.approvals.superuser import superuser
 from tests.approvals.views.browsing import reader
 from tests.checkpoints.tampering import tamper
 from tests.factories import Somebody, fresh_member
@@ -37,7 +39,19 @@ def asked(stage: Stage) -> Request:
 def put(stage: Stage, asked: Request, content: bytes = PAGE, **more: Any) -> Artifact:
     upload = Upload(content=content, media_type="text/plain", **more)
     who = stage.house.robot.principal
-    return put_artifact(who=who, session_id=asked.session_id, upload=upload).artifact
+    put = put_artifact(who=who, session_id=asked.session_id, upload=upload).artifact
+    _before_asking(put)
+    return put
+
+
+def _before_asking(put: Artifact) -> None:
+    """As if it had been there when the question came."""
+    with superuser() as connection:
+        connection.execute(
+            "UPDATE agent_sessions_artifact SET created_at = created_at - interval '1 h'"
+            " WHERE id = %s",
+            [put.id],
+        )
 
 
 def session(stage: Stage, asked: Request, by: Somebody | None = None) -> Any:
@@ -94,6 +108,26 @@ def test_a_file_is_for_those_who_see_the_run(stage: Stage, asked: Request) -> No
     elsewhere = stage.ask()
     wrong = place.replace(str(asked.run_id), str(elsewhere.run_id))
     assert reader(stage).get(wrong).status_code == 404
+
+
+def test_what_came_after_the_question_is_for_those_who_oversee(
+    stage: Stage, asked: Request
+) -> None:
+    """The session may have gone on to what is asked on a queue that Bob does not see."""
+    who, upload = (
+        stage.house.robot.principal,
+        Upload(content=b"late", media_type="text/plain", name="late.txt"),
+    )
+    late = put_artifact(who=who, session_id=asked.session_id, upload=upload).artifact
+    path = f"runs/{asked.run_id}/files/{late.digest}"
+    assert "late.txt" not in session(stage, asked).content.decode()
+    assert reader(stage).get(path).status_code == 404
+    assert "late.txt" in session(stage, asked, stage.house.alice).content.decode()
+    assert reader(stage, stage.house.alice).get(path).status_code == 200
+    other, _ = start_run(who=who, session_id=asked.session_id)
+    stage.ask(other)
+    assert "late.txt" in session(stage, asked).content.decode()
+    assert reader(stage).get(path).status_code == 200
 
 
 def test_a_changed_file_is_refused_on_the_page(stage: Stage, asked: Request) -> None:

@@ -33,6 +33,14 @@ from approvals.services.case import Answer, Sight
 from approvals.services.judging import judge_answer
 from kernel.problems import Problem
 
+# What people say most often; a tool's definition may name its own instead.
+REASONS: Final = (
+    "Too little shows that this is right.",
+    "It would go to the wrong place.",
+    "The amount is wrong.",
+    "It has been done already.",
+    "Not now.",
+)
 # What the form itself asks for is no reason to withhold the form.
 ASKED_FOR: Final = frozenset({REASON_NEEDED.code, REAUTHENTICATE.code})
 
@@ -61,6 +69,7 @@ def desk_of(
         recap=recap,
         blocked=blocked,
         reason=obligation.reason.value,
+        reasons=tuple(record.request.tool.definition.get("reasons", REASONS)),
         reauthentication=asks_who(record),
         dismisses=_dismissed_by_change(record),
         reply=_reply(record, kept),

@@ -1,9 +1,10 @@
 """The frame: exactly what would run, from the sealed bytes and nowhere else."""
 
-from typing import Any
+from typing import Any, Final
 
 from approvals.envelope import Envelope
 from approvals.models import Revision
+from approvals.pages.addresses import address, short_name
 from approvals.pages.case.record import CaseRecord
 from approvals.pages.disguise import count_disguised
 from approvals.pages.sealed import sealed_record
@@ -11,6 +12,7 @@ from approvals.presentation.arguments import argument_tree, exact_text, money
 from approvals.presentation.case import (
     ChangeRow,
     Changes,
+    Compared,
     ExactAction,
     SecretRow,
 )
@@ -78,6 +80,34 @@ def changes(record: CaseRecord) -> tuple[Changes, ...]:
             reason=_words_of_author(record),
         ),
     )
+
+
+MOST_DIFFERENCES: Final = 12
+
+
+def compared(record: CaseRecord) -> Compared | None:
+    """What differs from what the agent was last allowed to do with this tool."""
+    last = record.alike
+    earlier = _asked(last.envelope) if last else None
+    asked = _asked(record.envelope)
+    if last is None or earlier is None or asked is None:
+        return None
+    found = differences(earlier, asked)
+    return Compared(
+        label=short_name("REQ", last.id),
+        href=address("case", record.slug, last.id),
+        at=last.decided_at,
+        rows=tuple(
+            ChangeRow(pointer=one.pointer, before=one.before, after=one.after)
+            for one in found[:MOST_DIFFERENCES]
+        ),
+        more=max(0, len(found) - MOST_DIFFERENCES),
+    )
+
+
+def _asked(envelope: Envelope) -> dict[str, Any] | None:
+    record = sealed_record(envelope)
+    return {n: record[n] for n in ("arguments", "target")} if record else None
 
 
 def author_of(record: CaseRecord, revision: Revision) -> str:

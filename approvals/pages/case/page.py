@@ -7,7 +7,7 @@ from approvals.pages.addresses import address, short_name
 from approvals.pages.case.asked import keys_of, needs, policy_reasons
 from approvals.pages.case.desk import desk_of, recap_of
 from approvals.pages.case.evidence import evidence
-from approvals.pages.case.exact import changes, exact_action
+from approvals.pages.case.exact import changes, compared, exact_action
 from approvals.pages.case.facts import fact_rows, precondition_rows, radius
 from approvals.pages.case.files import named_files
 from approvals.pages.case.news import news_of
@@ -16,6 +16,7 @@ from approvals.pages.case.record import CaseRecord
 from approvals.pages.case.remarks import remarks_of
 from approvals.pages.case.talk import newest_items, talk
 from approvals.pages.case.timeline import decision_rows, timeline
+from approvals.pages.folding import folded, in_reading_order
 from approvals.pages.glass import broken_notice, glass_href
 from approvals.pages.index import Index
 from approvals.pages.selection import Selection
@@ -52,7 +53,7 @@ def case_view(
 ) -> CaseView:
     """`form` and `notice` are the answer to what the viewer has just tried."""
     request, exact = record.request, exact_action(record)
-    found = newest_items(request.run)
+    found = newest_items(record)
     return CaseView(
         id=str(request.id),
         label=short_name("REQ", request.id),
@@ -79,6 +80,7 @@ def case_view(
         queue=Link(text=str(request.queue)),
         session=Link(text=short_name("SES", request.session_id)),
         changes=changes(record),
+        compared=compared(record),
         policies=policy_reasons(record),
         needs=needs(record),
         radius=radius(request.tool),
@@ -108,7 +110,7 @@ def case_view(
 
 def place_of(index: Index, selection: Selection, record: CaseRecord) -> Place:
     """For a case that the list does not hold (any more), only where to go on."""
-    entries = index.of(selection)
+    entries = in_reading_order(folded(index.of(selection), selection))
     ids = [entry.id for entry in entries]
     if selection.view == "decided":
         return Place()

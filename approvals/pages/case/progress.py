@@ -38,6 +38,7 @@ def progress_of(record: CaseRecord) -> Progress | None:
         pins=_pins(record, state),
         usable_until=record.grant.expires_at if record.grant else None,
         revoke_href=_revoke_href(record),
+        waits_until=_waits_until(record),
     )
     return _with_effect(record, TELLING[state](record, plain))
 
@@ -93,6 +94,13 @@ def _verified_at(record: CaseRecord) -> datetime | None:
 
 def _sent_at(record: CaseRecord) -> datetime | None:
     return record.attempts[-1].created_at if record.attempts else None
+
+
+def _waits_until(record: CaseRecord) -> datetime | None:
+    grant = record.grant
+    if grant is None or grant.state != Grant.State.LIVE:
+        return None
+    return grant.not_before if grant.not_before > record.now else None
 
 
 def _revoke_href(record: CaseRecord) -> str:

@@ -20,6 +20,7 @@ from approvals.models import (
     Sight,
     VerificationReport,
 )
+from approvals.pages.case.alike import Alike, alike_to
 from approvals.pages.case.reading import Reading, reading_of
 from approvals.pages.case.side import asking_side
 from approvals.pages.sealed import sealed_obligation, sealed_record
@@ -44,7 +45,8 @@ class CaseRecord:
     """One request as it stands, and the person who looks at it.
 
     `envelope` is the sealed record of the current revision and the only source of the
-    action; `before` is the one of the revision before. `rights` are the viewer's on the
+    action; `before` is the one of the revision before, `alike` the last approved one of the
+    same agent and tool. `rights` are the viewer's on the
     request's queue. `standing` is None when the sealed record cannot be read.
     `asking_side` says of each person on it why they cannot turn a key.
     """
@@ -56,6 +58,7 @@ class CaseRecord:
     revisions: Sequence[Revision]
     envelope: Envelope
     before: Envelope | None
+    alike: Alike | None
     decisions: Sequence[Decision]
     grant: Grant | None
     jobs: Sequence[ResumeJob]
@@ -146,6 +149,7 @@ def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
         revisions=revisions,
         envelope=envelope,
         before=before,
+        alike=alike_to(viewer, request),
         decisions=decisions,
         grant=Grant.objects.filter(**of).order_by("-created_at", "-id").first(),
         jobs=list(ResumeJob.objects.filter(**of).order_by("created_at", "id")),

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from approvals.pages.case.record import CaseRecord
 from approvals.presentation.case import TalkRow
-from sessions.models import Item, Run
+from sessions.models import Item
 from sessions.queries import TRUNK, Window, items_on, newest_within
 from sessions.redaction import MOST_READ, redacted_text
 
@@ -82,10 +82,18 @@ def _clean(text: str, tenant_id: UUID) -> str:
     return redacted_text(text, tenant_id, most=MOST_READ)
 
 
-def newest_items(run: Run) -> Window:
-    """What is said on the branch that the run is on; no more than can be looked through."""
+def newest_items(record: CaseRecord) -> Window:
+    """What is said on the branch that the run is on; no more than can be looked through.
+
+    Who does not oversee sees what stood there when this was asked: the session may have
+    gone on to what others are asked.
+    """
+    run = record.request.run
+    said = items_on(run.session_id, run.branch or TRUNK)
+    if not record.viewer.membership.oversees:
+        said = said.filter(created_at__lte=record.revision.created_at)
     return newest_within(
-        items_on(run.session_id, run.branch or TRUNK),
+        said,
         session_id=run.session_id,
         limit=MOST_ITEMS,
         most=MOST_BYTES,

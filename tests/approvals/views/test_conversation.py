@@ -84,3 +84,19 @@ def test_what_tools_answered_stands_as_evidence(stage: Stage) -> None:
     )
     assert first.source == "Item 2, as robot recorded it"
     assert (newest.summary, len(newest.text)) == ("", 200)
+
+
+def test_what_was_said_since_the_question_is_for_those_who_oversee(
+    stage: Stage,
+) -> None:
+    request = stage.ask()
+    append_items(
+        who=stage.house.robot.principal,
+        session_id=request.session_id,
+        run_id=request.run_id,
+        fence=stage.fresh(request.run).fence,
+        items=['{"role":"user","content":"Said since"}'],
+    )
+    assert reader(stage).case(request.id).talk == ()
+    seen = reader(stage, stage.house.alice).case(request.id).talk
+    assert [row.text for row in seen] == ["Said since"]

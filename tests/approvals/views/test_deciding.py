@@ -11,7 +11,7 @@ from approvals.services.queues import take_right
 from approvals.services.redeem import redeem
 from approvals.services.report import report_effect
 from kernel.scope import tenant_transaction
-from tests.approvals.stage import Stage
+from tests.approvals.stage import Stage, fresh_stage
 from tests.approvals.superuser import superuser
 from tests.approvals.test_resume import work_all
 from tests.approvals.views.browsing import Reader, reader
@@ -351,3 +351,30 @@ def test_what_never_started_has_no_outcome_to_record(stage: Stage) -> None:
     said = {"outcome": "confirmed", "evidence": "I say so."}
     path = f"requests/{request.id}/resolve"
     assert reader(stage).post(path, said).status_code == 404
+
+
+def test_a_ready_made_reason_and_what_is_typed_after_it(stage: Stage) -> None:
+    first, second, third = stage.ask(), stage.ask(), stage.ask()
+    bob = reader(stage)
+    offered = bob.case(first.id).desk
+    assert offered
+    ready = offered.reasons[0]
+    bob.decide(first.id, "reject", template=ready)
+    bob.decide(second.id, "reject", template=ready, reason="See the order.")
+    assert stage.fresh(first).resolution == ready
+    assert stage.fresh(second).resolution == f"{ready} See the order."
+    page = bob.decide(third.id, "reject", template=ready, reason="x" * 3_990)
+    assert page.status_code == 422
+    assert f'<option value="{ready}" selected>' in page.content.decode()
+    assert stage.fresh(third).state == "pending"
+
+
+def test_a_tool_names_its_own_reasons() -> None:
+    reasons = ["The supplier is blocked.", "\u202eevil"]
+    stage = fresh_stage(reasons=reasons)
+    bob, request = reader(stage), stage.ask()
+    shown = bob.case(request.id).desk
+    assert shown
+    assert shown.reasons == tuple(reasons)
+    text = bob.get(f"queue/{request.id}").content.decode()
+    assert "\u202e" not in text.partition("<option")[2].partition("</select>")[0]

@@ -8,9 +8,10 @@ from approvals.models import Decision, Request
 from approvals.pages.selection import OPEN_VIEWS
 from approvals.presentation.queue import QueueView
 from approvals.services.queues import create_queue, give_right
+from approvals.services.remarks import take
 from checkpoints.services.tools import register_tool
 from kernel.scope import tenant_transaction
-from tests.approvals.stage import Stage
+from tests.approvals.stage import ARGUMENTS, Stage
 from tests.approvals.superuser import superuser
 from tests.approvals.views.browsing import reader
 from tests.factories import fresh_agent
@@ -243,3 +244,79 @@ def test_the_same_arguments_of_another_agent_are_not_alike(stage: Stage) -> None
     replace(stage, house=replace(stage.house, robot=other)).ask()
     rows = reader(stage).queue().rows
     assert [row.alike for row in rows] == [None, None]
+
+
+def test_who_is_on_it(stage: Stage) -> None:
+    carol = stage.reviewer()
+    mine, theirs, free = stage.ask(), stage.ask(), stage.ask()
+    take(stage.bob.person, request_id=mine.id)
+    take(carol.person, request_id=theirs.id)
+    found = {who: shown(stage, f"?taken={who}") for who in ("me", "others", "free")}
+    assert {who: [row.id for row in one.rows] for who, one in found.items()} == {
+        "me": [str(mine.id)],
+        "others": [str(theirs.id)],
+        "free": [str(free.id)],
+    }
+    assert [one.pages.total for one in found.values()] == [1, 1, 1]
+    chip = found["others"].filtered_by[0]
+    assert (chip.label, chip.href.partition("?")[2]) == ("Others are on it", "")
+
+
+def tags(stage: Stage, count: int, risk: str = "low") -> list[Request]:
+    register_tool(
+        tenant_id=stage.tenant_id,
+        by=stage.house.alice.id,
+        name="tag",
+        mode="agent",
+        risk=risk,
+        definition={},
+    )
+    return [stage.ask(tool="tag", arguments={"tag": f"t{n}"}) for n in range(count)]
+
+
+def test_alike_requests_stand_behind_the_first_and_all_are_counted(
+    stage: Stage,
+) -> None:
+    high, asked = stage.ask(), tags(stage, 9)
+    page = shown(stage, "")
+    assert [row.id for row in page.rows] == [str(high.id), str(asked[0].id)]
+    fold = page.rows[1]
+    assert fold.more == 8
+    assert [row.id for row in fold.folded] == [str(one.id) for one in asked[1:6]]
+    assert (page.pages.shown, page.pages.total) == (10, 10)
+    assert fold.alike
+    whole = shown(stage, f"?{fold.alike.href.partition('?')[2]}")
+    assert [row.id for row in whole.rows] == [str(one.id) for one in asked]
+
+
+def test_the_open_one_is_never_out_of_sight(stage: Stage) -> None:
+    asked = tags(stage, 9)
+    page: QueueView = reader(stage).get(f"queue/{asked[8].id}").context["queue"]
+    assert page.rows[0].unfolded
+    assert [row.current for row in page.rows[0].folded] == [False] * 5 + [True]
+    assert page.case
+    assert page.case.place == "9 of 9"
+
+
+@pytest.mark.parametrize("risk", ["high", "critical"])
+def test_what_could_do_harm_is_never_folded(stage: Stage, risk: str) -> None:
+    asked = tags(stage, 4, risk)
+    assert [row.id for row in shown(stage, "").rows] == [str(one.id) for one in asked]
+
+
+def test_two_are_not_worth_it(stage: Stage) -> None:
+    tags(stage, 2)
+    assert [row.more for row in shown(stage, "").rows] == [0, 0]
+
+
+def test_a_text_is_found_in_what_is_asked(stage: Stage) -> None:
+    """Also where the title does not say it: deep in the arguments, or in the target."""
+    one = stage.ask(arguments={**ARGUMENTS, "lines": [{"iban": "DE77-Ünal"}]})
+    two = stage.ask(target={"account": "DE77-x"})
+    stage.ask()
+    assert [row.id for row in shown(stage, "?q=de77-ünal").rows] == [str(one.id)]
+    assert {row.id for row in shown(stage, "?q=de77").rows} == {
+        str(one.id),
+        str(two.id),
+    }
+    assert shown(stage, "?q=de78").rows == ()

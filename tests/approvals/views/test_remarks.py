@@ -65,7 +65,7 @@ def test_letting_go(stage: Stage) -> None:
     take(stage.bob.person, request_id=request.id)
     bob.post(f"requests/{request.id}/take", {"act": "release"})
     assert bob.case(request.id).remarks.taken_by == ""
-    assert "is on it" not in bob.get("queue").content.decode()
+    assert "Bob is on it" not in bob.get("queue").content.decode()
 
 
 def test_nobody_is_on_what_is_decided(stage: Stage) -> None:
@@ -87,3 +87,15 @@ def test_only_a_form_of_ours_is_heard(stage: Stage, form: str) -> None:
     assert client.get(path).status_code == 303
     now = stage.fresh(request)
     assert now.taken_by_id is None
+
+
+def test_giving_it_to_another(stage: Stage) -> None:
+    request, carol = stage.ask(), stage.reviewer()
+    bob = reader(stage)
+    others = bob.case(request.id).remarks.givable
+    assert others == ((str(carol.member.id), "Carol"),)
+    path = f"requests/{request.id}/take"
+    assert bob.post(path, {"act": "give", "to": "?"}).status_code == 422
+    bob.post(path, {"act": "give", "to": str(carol.member.id)})
+    assert reader(stage, carol).case(request.id).remarks.mine
+    assert "Carol is on it" in bob.get("queue").content.decode()

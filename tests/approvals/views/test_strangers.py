@@ -33,6 +33,9 @@ PAGES = {
     "tenant": Address(),
     "queue": Address(),
     "case": Address(of="request"),
+    "views": Address(
+        methods=("GET", "HEAD", "POST"), form={"act": "save", "name": "Mine"}
+    ),
     "together": Address(methods=("GET", "HEAD", "POST")),
     "decide": Address(
         of="request",

@@ -15,10 +15,12 @@ from checkpoints.models import Tool
 from checkpoints.services.tools import change_tool, register_tool
 from kernel.ids import new_id
 from kernel.scope import tenant_transaction
+from tenants.models import Role
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.test_secret_names import NAMED, managed, register
 from tests.approvals.tool_server import ToolServer
 from tests.approvals.views.browsing import Reader, reader
+from tests.factories import fresh_member
 
 V = Decision.Verdict
 
@@ -252,3 +254,71 @@ def test_the_list_offers_ticks_for_what_is_pending(stage: Stage) -> None:
     assert f'name="pick" value="{first.id}"' in text
     assert f'name="pick" value="{changed.id}"' not in text
     assert '<input type="hidden" name="tool" value="pay">' in text
+
+
+def test_what_was_approved_together_is_taken_back_from_one_place(
+    stage: Stage,
+) -> None:
+    stage.policy(wait=3_600)
+    asked = [tag(stage) for _ in range(3)]
+    bob = reader(stage)
+    done = answer(bob, looked_at(bob, "approve", *asked)).context["page"]
+    assert all(row.waits_until is None for row in done.refused)
+    undo = bob.get(done.undo_href.removeprefix(f"{bob.home}/")).context["page"]
+    assert [row.id for row in undo.offered] == [str(one.id) for one in asked]
+    assert all(row.waits_until > undo.now for row in undo.offered)
+    picks = [row.id for row in undo.offered[:2]]
+    again = answer(bob, undo, pick=picks, reason=" ")
+    assert again.status_code == 422
+    assert states(stage, *asked) == ["approved"] * 3
+    shown = answer(bob, undo, pick=picks, reason="Wrong tag.").context["page"]
+    assert states(stage, *asked) == ["revoked", "revoked", "approved"]
+    assert (len(shown.offered), shown.undo_href) == (2, "")
+
+
+def test_what_was_used_meanwhile_is_told_to_be_too_late(stage: Stage) -> None:
+    asked = [tag(stage) for _ in range(2)]
+    for request in asked:
+        stage.answer(request)
+    bob = reader(stage)
+    page = looked_at(bob, "revoke", *asked)
+    assert all(row.waits_until is None for row in page.offered)
+    redeemed(stage, asked[0])
+    shown = answer(bob, page, reason="Wrong tag.").context["page"]
+    assert states(stage, *asked) == ["consumed", "revoked"]
+    assert [row.refused.partition(".")[0] for row in shown.refused] == [
+        "Too late: executed"
+    ]
+    assert looked_at(bob, "revoke", asked[0]).refused[0].refused.startswith("Too late")
+
+
+def redeemed(stage: Stage, request: Request) -> None:
+    """The agent acts on it."""
+    fence = {"Keyturn-Fence": str(stage.fresh(request.run).fence)}
+    client = stage.house.robot.client()
+    path = f"/api/v1/approvals/{request.id}/redeem"
+    kind = "application/json"
+    assert client.post(path, headers=fence, content_type=kind).status_code == 200
+
+
+def test_only_who_decides_there_takes_back(stage: Stage) -> None:
+    request = tag(stage)
+    stage.answer(request)
+    auditor = fresh_member(stage.house.alice, "Dora", role=Role.AUDITOR)
+    dora = reader(stage, auditor)
+    page = looked_at(dora, "revoke", request)
+    assert page.refused[0].refused == "You do not decide on its queue."
+    said = {"verdict": "revoke", "pick": str(request.id), "reason": "No."}
+    assert dora.post("together", said).status_code == 409
+    assert states(stage, request) == ["approved"]
+
+
+def test_the_decided_offer_ticks_for_what_can_be_revoked(stage: Stage) -> None:
+    live, over = tag(stage), tag(stage)
+    stage.answer(live)
+    stage.answer(over, verdict=V.REJECT, reason="No.")
+    text = reader(stage).get("queue?view=decided&mine=1").content.decode()
+    assert f'name="pick" value="{live.id}"' in text
+    assert f'name="pick" value="{over.id}"' not in text
+    assert 'value="revoke"' in text
+    assert 'value="approve"' not in text

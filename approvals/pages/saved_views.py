@@ -1,0 +1,122 @@
+"""The views that a person has, of their own and of everybody's."""
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urlencode
+
+from django.db.models import F, Q
+from django.http import QueryDict
+
+from approvals.models import SavedView
+from approvals.pages.addresses import address
+from approvals.pages.filters import chips
+from approvals.pages.index import Index
+from approvals.pages.selection import VIEWS, Selection
+from approvals.pages.viewer import Viewer
+from approvals.presentation.saved_views import SavedViewRow, SavedViewsPage
+from approvals.presentation.shell import Empty, NavItem
+
+NONE: Final = Empty(
+    title="No view is saved yet",
+    sentence="Narrow the list to what you often look for, then save it here.",
+    icon="filter",
+)
+
+
+def saved_views(viewer: Viewer) -> list[SavedView]:
+    """Their own first, by name."""
+    rows = SavedView.objects.filter(Q(owner=viewer.id) | Q(owner=None))
+    return list(rows.order_by(F("owner").asc(nulls_last=True), "name"))
+
+
+def default_query(viewer: Viewer) -> dict[str, str]:
+    """Where they begin: their own default, or else everybody's, or else all."""
+    first = next((one for one in saved_views(viewer) if one.default), None)
+    return selection_of(first).query if first else {}
+
+
+def selection_of(view: SavedView) -> Selection:
+    return Selection.read(QueryDict(view.query).dict())
+
+
+def query_of(selection: Selection) -> str:
+    """As it is kept: an address's, from the list's beginning."""
+    given = {k: v for k, v in selection.first_page().query.items() if v}
+    return urlencode(given)
+
+
+def view_links(
+    slug: str, views: Sequence[SavedView], selection: Selection, index: Index
+) -> tuple[NavItem, ...]:
+    """With the count of the list that each leads to, from the same statement.
+
+    What a text finds is known of the list that is open alone, and the decided are not
+    counted.
+    """
+    here = query_of(selection)
+    return tuple(
+        NavItem(
+            label=one.name,
+            href=address("queue", slug, query=selection_of(one).query),
+            count=_count(selection_of(one), index),
+            current=one.query == here,
+        )
+        for one in views
+    )
+
+
+def _count(selection: Selection, index: Index) -> int | None:
+    if selection.search or selection.view == "decided":
+        return None
+    return len(index.of(selection))
+
+
+def saved_views_page(
+    viewer: Viewer,
+    selection: Selection,
+    *,
+    error: str = "",
+    name: str = "",
+    at: str = "",
+) -> SavedViewsPage:
+    """All of them, and the form that saves `selection`.
+
+    `error` is why the last form was refused, `name` what it said, `at` the view whose
+    form it was ('' for the one that saves).
+    """
+    administers = viewer.membership.administers
+    rows = tuple(
+        _row(viewer, one, administers, error, name, at) for one in saved_views(viewer)
+    )
+    return SavedViewsPage(
+        href=address("views", viewer.slug, query=selection.first_page().query),
+        queue_href=address("queue", viewer.slug, query=selection.query),
+        heading=_words(viewer.slug, selection),
+        rows=rows,
+        may_share=administers,
+        empty=None if rows else NONE,
+        error="" if at else error,
+        name="" if at else name,
+    )
+
+
+def _row(
+    viewer: Viewer, view: SavedView, administers: bool, error: str, name: str, at: str
+) -> SavedViewRow:
+    selection, tried = selection_of(view), at == str(view.id)
+    return SavedViewRow(
+        id=str(view.id),
+        name=name if tried else view.name,
+        href=address("queue", viewer.slug, query=selection.query),
+        words=_words(viewer.slug, selection),
+        shared=view.owner_id is None,
+        default=view.default,
+        changeable=view.owner_id is not None or administers,
+        error=error if tried else "",
+    )
+
+
+def _words(slug: str, selection: Selection) -> str:
+    """'All open; low risk; Tool: pay'."""
+    said = [chip.label for chip in chips(slug, selection)]
+    return "; ".join([VIEWS[selection.view], *said])

@@ -1,0 +1,86 @@
+"""How soon the next case is on the screen after a decision, in a browser.
+
+The floor is the sign-in page in the same browser, from the same server: what going to
+any page costs here and now. A person should not be kept waiting for more than 150 ms.
+"""
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from benchmarks.installation import Doors
+from benchmarks.measure import Figure
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+
+    from approvals.models import Request
+    from tests.approvals.stage import Stage
+
+# From the press of the button to the first paint; the redirect between them is in it.
+PAINTED = """() => new Promise(done => {
+  const read = () => {
+    const [paint] = performance.getEntriesByName("first-contentful-paint");
+    paint ? done(paint.startTime) : setTimeout(read, 5);
+  };
+  read();
+})"""
+SEND = """() => {
+  const form = document.querySelector("#sheet-approve form");
+  form.querySelector("[name=onward]").checked = true;
+  form.requestSubmit();
+}"""
+
+
+def onward(doors: Doors, stage: "Stage", count: int) -> list[Figure]:
+    """Nothing where there is no Chromium."""
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if not program:
+        return []
+    from playwright.sync_api import sync_playwright
+
+    asked = [stage.ask() for _ in range(count + 1)]
+    # Playwright's synchronous calls run inside a loop; our own queries do not care.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
+        context = browser.new_context(base_url=doors.url)
+        floor = _floor(context.new_page(), count)
+        figures = [floor, _decided(context, doors, stage, asked)]
+        browser.close()
+    return figures
+
+
+def _floor(page: "Page", count: int) -> Figure:
+    times = []
+    for _ in range(count):
+        page.goto("/accounts/login/")
+        times.append(page.evaluate(PAINTED))
+    return Figure(name="floor: sign-in page painted", times=tuple(times), rate=0)
+
+
+def _decided(
+    context: "BrowserContext", doors: Doors, stage: "Stage", asked: list["Request"]
+) -> Figure:
+    """Approve, and be shown the next, until one is left."""
+    _sign_in(context, doors, stage)
+    page, times = context.new_page(), []
+    page.goto(f"/t/{stage.house.tenant.slug}/queue/{asked[0].id}?view=mine")
+    for _ in asked[1:]:
+        here = page.url
+        page.evaluate(SEND)
+        page.wait_for_function("here => location.href !== here", arg=here)
+        times.append(page.evaluate(PAINTED))
+        page.locator("#sheet-approve").wait_for(state="attached")
+    return Figure(name="decided → next case painted", times=tuple(times), rate=0)
+
+
+def _sign_in(context: "BrowserContext", doors: Doors, stage: "Stage") -> None:
+    from django.conf import settings
+
+    session = stage.bob.browser().cookies[settings.SESSION_COOKIE_NAME]
+    context.add_cookies(
+        [{"name": session.key, "value": session.value, "url": doors.url}]
+    )
