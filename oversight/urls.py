@@ -84,6 +84,7 @@ urlpatterns = [
         name="rights_then_json",
     ),
     path("t/<slug:slug>/system", system.system, name="system"),
+    path("t/<slug:slug>/readiness", system.readiness, name="readiness"),
     path("t/<slug:slug>/insights", insights.insights, name="insights"),
     path("t/<slug:slug>/audit", audit_log.audit, name="audit"),
     path("t/<slug:slug>/audit/verify", audit_log.verify, name="audit_verify"),

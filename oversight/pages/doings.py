@@ -112,7 +112,7 @@ def _doing(slug: str, row: Entry) -> Doing:
 def _what(row: Entry) -> str:
     said = row.kind.replace(".", " ").replace("_", " ").capitalize()
     if row.kind == "decision.recorded":
-        return mark("verdict", row.data["verdict"]).word
+        return mark("verdict", row.data["verdict"]).word.capitalize()
     methods = row.data.get("methods")
     return f"{said} with {', '.join(methods)}" if methods else said
 

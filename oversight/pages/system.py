@@ -36,8 +36,9 @@ def system_view(slug: str, found: Sequence[Finding]) -> SystemView:
         now=database_now(),
         answer=answer,
         tone=tone,
-        findings=tuple(map(_row, found)),
+        findings=tuple(map(finding_row, found)),
         work=tuple(_work(slug)),
+        readiness_href=address("readiness", slug),
     )
 
 
@@ -53,7 +54,8 @@ def _answer(found: Sequence[Finding]) -> tuple[str, str]:
     return "", f"All {len(found)} things that it needs are well."
 
 
-def _row(one: Finding) -> FindingRow:
+def finding_row(one: Finding) -> FindingRow:
+    """With what to do, unless it is well."""
     advice = "" if one.state == "ok" else ADVICE.get(one.name, "")
     return FindingRow(name=one.name, state=one.state, detail=one.detail, advice=advice)
 

@@ -56,6 +56,7 @@ class RightsThenView:
     title: str
     here: str
     typed: str
+    zone: str  # in which `typed` is read
     at: datetime | None = None
     answer: str = ""
     revision: int = 0

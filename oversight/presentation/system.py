@@ -34,3 +34,4 @@ class SystemView:
     tone: str
     findings: tuple[FindingRow, ...]
     work: tuple[WorkRow, ...]
+    readiness_href: str

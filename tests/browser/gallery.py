@@ -22,10 +22,11 @@ from sessions.services.items import append_items
 from sessions.services.runs import record_transition, start_run
 from sessions.services.sessions import open_session
 from sessions.shipped import shipped
+from tenants.services import invite_guest
 from tests.approvals.glass_stage import give
 from tests.approvals.stage import Stage, fresh_stage
 from tests.examples.waiting import wait_until
-from tests.factories import Somebody
+from tests.factories import Somebody, fresh_user
 
 V = Decision.Verdict
 HOSTILE = (
@@ -138,16 +139,21 @@ def open_gallery(tool: Mapping[str, Any]) -> Gallery:
         stage=stage,
         reader=stage.bob,
         pages=_addresses(stage, requests),
-        owned={
-            **_owned(stage),
-            "rights-then": f"/t/{stage.house.tenant.slug}/requests/{two_keys.id}/rights",
-        },
+        owned={**_owned(stage), **_looked_back(stage, requests)},
     )
 
 
 def _owned(stage: Stage) -> dict[str, str]:
     home = f"/t/{stage.house.tenant.slug}"
-    names = ("insights", "system", "audit", "drills", "webhooks", "policies")
+    names = (
+        "insights",
+        "system",
+        "readiness",
+        "audit",
+        "drills",
+        "webhooks",
+        "policies",
+    )
     paying = f"{home}/policies/agent-payments"
     return {
         **{name: f"{home}/{name}" for name in names},
@@ -195,6 +201,26 @@ def _administered(stage: Stage, home: str) -> dict[str, str]:
         "tool": f"{home}/tools/{stage.tool.id}",
         "tool-new": f"{home}/new-tool",
         "tool-edit": f"{home}/tools/{stage.tool.id}/edit",
+    }
+
+
+def _looked_back(stage: Stage, requests: Mapping[str, Request]) -> dict[str, str]:
+    """What those who oversee see of the past, and somebody who looks for a while."""
+    home = f"/t/{stage.house.tenant.slug}"
+    guest = invite_guest(
+        tenant_id=stage.tenant_id,
+        by=stage.house.alice.id,
+        email=fresh_user("Gwen").email,
+        name="Gwen",
+        days=9,
+    )
+    two, done = requests["two-keys"], requests["confirmed"]
+    return {
+        "guest": f"{home}/people/{guest.id}",
+        "person-history": f"{home}/people/{stage.bob.id}/history",
+        "rights-then": f"{home}/requests/{two.id}/rights",
+        "rights-then-wrong": f"{home}/requests/{two.id}/rights?at=2001-01-01T00:00",
+        "trace-owned": f"{home}/runs/{done.run_id}/trace",
     }
 
 

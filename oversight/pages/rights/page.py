@@ -101,6 +101,7 @@ def _frame(
         "json_href": address(
             "rights_then_json", viewer.slug, request.id, query={"at": typed}
         ),
+        "zone": timezone.localtime(now).tzname() or "",
         "typed": typed or timezone.localtime(now).strftime("%Y-%m-%dT%H:%M:%S"),
     }
 

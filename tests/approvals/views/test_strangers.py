@@ -66,6 +66,7 @@ PAGES = {
     "drills": Address(),
     "insights": Address(),
     "system": Address(),
+    "readiness": Address(),
     "trace": Address(of="run"),
     "trace_json": Address(of="run"),
     "trace_agentack": Address(of="run"),
