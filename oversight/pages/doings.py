@@ -20,7 +20,16 @@ from tenants.access import Membership
 from tenants.models import Member
 
 PAGE: Final = 50
-DECISIONS: Final = ("decision.", "grant.", "effect.", "run.", "standing.")
+DECISIONS: Final = (
+    "approval.",
+    "decision.",
+    "request.",  # but what is an edit or a remark
+    "grant.",
+    "effect.",
+    "run.",
+    "standing.",
+)
+REMARKS: Final = ("request.taken", "request.released")
 SORTS: Final[Mapping[str, str]] = {
     "decisions": "Decisions",
     "edits": "Edits",
@@ -67,11 +76,12 @@ def _of_sort(sort: str, person: Member) -> Q:
     decided = Q()
     for beginning in DECISIONS:
         decided |= Q(kind__startswith=beginning)
+    edits = Q(kind="request.revised")
+    remarks = Q(kind__startswith="comment.") | Q(kind__in=REMARKS)
     each = {
-        "decisions": decided,
-        "edits": Q(kind="request.revised"),
-        "comments": Q(kind__startswith="comment.")
-        | Q(kind__in=("request.taken", "request.released")),
+        "decisions": decided & ~edits & ~remarks,
+        "edits": edits,
+        "comments": remarks,
         "sign-ins": Q(kind__startswith="member.", subject_id=person.id),
     }
     if sort in each:
@@ -83,15 +93,12 @@ def _of_sort(sort: str, person: Member) -> Q:
 
 
 def _sort_of(row: Entry) -> str:
-    if row.kind.startswith(DECISIONS):
-        return "decisions"
     if row.kind == "request.revised":
         return "edits"
-    if row.kind.startswith("comment.") or row.kind in {
-        "request.taken",
-        "request.released",
-    }:
+    if row.kind.startswith("comment.") or row.kind in REMARKS:
         return "comments"
+    if row.kind.startswith(DECISIONS):
+        return "decisions"
     if row.kind.startswith("member.") and str(row.subject_id) == row.actor_id:
         return "sign-ins"
     return "administration"
