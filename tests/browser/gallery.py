@@ -192,7 +192,6 @@ def _administered(stage: Stage, home: str) -> dict[str, str]:
         "tenant-stop": f"{home}/stop",
         "people": f"{home}/people",
         "person": f"{home}/people/{stage.bob.id}",
-        "person-history": f"{home}/people/{stage.bob.id}/history",
         "groups": f"{home}/groups",
         "group": f"{home}/groups/{stage.house.reviewers.id}",
         "queues": f"{home}/queues",
