@@ -10,6 +10,7 @@ from approvals.models import Request
 from approvals.services.remarks import comment, take
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.browser.conftest import Visit
+from tests.browser.gallery import Gallery
 from tests.browser.test_together import tagging
 
 ARABIC = "تحويل إلى مورد جديد، حساب رقم ١٢٣ — " * 3
@@ -100,6 +101,20 @@ def test_a_case_is_printed_whole_and_without_what_is_pressed(visit: Visit) -> No
         "light"
     )
     assert len(page.pdf()) > 10_000
+
+
+def test_a_trace_is_printed_whole(visit: Visit, gallery: Gallery) -> None:
+    """On paper of any width the graph goes downwards, so that none of it is cut."""
+    page = visit(gallery.reader, viewport={"width": 1440, "height": 900}).page
+    page.goto(gallery.pages["trace"])
+    expect(page.locator(".graph__wide")).to_be_visible()
+    page.emulate_media(media="print")
+    expect(page.locator(".graph__wide")).to_be_hidden()
+    expect(page.locator(".graph__tall")).to_be_visible()
+    expect(page.get_by_role("heading", name="The same in words")).to_be_visible()
+    for part in page.locator(".side, .masthead, .btn").all():
+        expect(part).to_be_hidden()
+    assert page.evaluate(OVERFLOW) == 0
 
 
 OVERFLOW = """() => document.documentElement.scrollWidth

@@ -27,6 +27,7 @@ KEPT_TABLES: Final = {
     "audit_head": CHAIN,
     "checkpoints_secretname": CONFIGURED,
     "checkpoints_tool": CONFIGURED,
+    "oversight_tally": "numbers by day, under codes, ids and names of tools",
     "oversight_verification": CHAIN,
     "tenants_agent": CONFIGURED,
     "tenants_apikey": CONFIGURED,
