@@ -7,7 +7,9 @@ walks is bounded when they are evaluated.
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import prod
 from typing import Any, Final
 
 import cel
@@ -38,6 +40,11 @@ VARIABLES: Final = (
     "session",
     "facts",
 )
+NAMED: Final = re.compile(rf"(?<![\w.])(?:{'|'.join(VARIABLES)})\b")
+MATCHES: Final = re.compile(r"\bmatches\s*\(")
+REPEATED: Final = re.compile(r"\{(\d+)(?:,(\d*))?\}")
+CLASS: Final = re.compile(r"\\[a-zA-Z]|\.")
+FOREIGN: Final = "A pattern is a text in quotes, of the selector itself."
 TYPES: Final = frozenset(
     ["bool", "bytes", "double", "int", "list", "map", "string", "type", "uint"]
 )
@@ -111,6 +118,8 @@ def _unbounded(expression: str) -> str:
         return "A comprehension may not contain another."
     if "map" in COMPREHENSION.findall(bare):
         return "`map` builds a list, which a selector has no use for."
+    if foreign_pattern(expression):
+        return FOREIGN
     return ""
 
 
@@ -170,21 +179,89 @@ class Sight:
         return cel.Context(self._variables)
 
     @cached_property
-    def is_too_long(self) -> str:
-        """Why no comprehension may walk it; '' if one may.
+    def measured(self) -> tuple[int, int]:
+        """The length of the longest list or object anywhere, and the size of it all."""
+        return _measured(self._variables)
 
-        A comprehension takes each element, and may look at everything for each.
+    def too_much_for(self, expression: str) -> str:
+        """Why it may not be asked of this action; '' if it may.
+
+        A comprehension takes each element, and may look at everything for each, as often
+        as it names it; what is added up is copied with every term.
         """
-        largest, weight = _measured(self._variables)
-        if largest > MOST_ELEMENTS:
+        (largest, weight), greed = self.measured, _greed(expression)
+        if greed.walks and largest > MOST_ELEMENTS:
             return f"a list is longer than {MOST_ELEMENTS}"
-        return "too large to be walked" if largest * weight > MOST_STEPS else ""
+        if greed.walks and largest * weight * greed.each**2 * greed.counts > MOST_STEPS:
+            return "too large to be walked"
+        if weight * greed.counts > MOST_STEPS:
+            return "too large for such a pattern"
+        too_much = weight * greed.sums**2 > MOST_STEPS
+        return "too large to be added up" if too_much else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Greed:
+    """How often an expression may take everything: in sums, and for each element.
+
+    `counts` is what the repetitions of its patterns multiply to: they are states.
+    """
+
+    walks: bool
+    each: int
+    sums: int
+    counts: int
+
+
+@lru_cache(maxsize=1024)
+def _greed(expression: str) -> _Greed:
+    bare = _bare(expression)
+    body = _walked(bare)
+    return _Greed(
+        walks=bool(COMPREHENSION.search(expression)),
+        each=max(1, len(NAMED.findall(body)) + body.count("+")),
+        sums=bare.count("+"),
+        counts=_counts(expression) if MATCHES.search(bare) else 1,
+    )
+
+
+def _counts(expression: str) -> int:
+    """Of all texts, whichever of them are patterns; a class of letters is many states."""
+    texts = " ".join(LITERAL.findall(expression))
+    times = [max(int(n or 0) for n in pair) for pair in REPEATED.findall(texts)]
+    return prod(max(1, n) for n in times) * (10 if times and CLASS.search(texts) else 1)
+
+
+def foreign_pattern(expression: str) -> bool:
+    """Whether a pattern is anything but a text of the expression's own."""
+    bare = _bare(expression)
+    inside = (_bracket(bare, found.end()) for found in MATCHES.finditer(bare))
+    return any(one.rpartition(",")[2].strip() != '""' for one in inside)
+
+
+def _walked(bare: str) -> str:
+    """What stands inside the comprehension's brackets."""
+    found = COMPREHENSION.search(bare)
+    return _bracket(bare, found.end()) if found else ""
+
+
+def _bracket(bare: str, start: int) -> str:
+    """From behind an opening bracket to the one that closes it."""
+    depth = 1
+    for at in range(start, len(bare)):
+        depth += {"(": 1, ")": -1}.get(bare[at], 0)
+        if depth == 0:
+            return bare[start:at]
+    return bare[start:]
 
 
 def selects(expression: str, sight: Sight) -> bool:
     """Whether the expression holds. Raises `SelectorError` if it cannot tell."""
-    if COMPREHENSION.search(expression) and sight.is_too_long:
-        raise SelectorError(sight.is_too_long)
+    if foreign_pattern(expression):
+        raise SelectorError(FOREIGN)
+    too_much = sight.too_much_for(expression)
+    if too_much:
+        raise SelectorError(too_much)
     try:
         answer = _compile(expression).execute(sight.context)
     except Exception as error:  # whatever the evaluator raises: it could not tell

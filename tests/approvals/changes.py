@@ -11,7 +11,13 @@ from kernel.scope import tenant_transaction
 from sessions.contract import Claim
 from sessions.models import Run
 from sessions.services.runs import record_transition
-from tenants.services import deactivate_member, disable_agent, revoke_key, stop_tenant
+from tenants.services import (
+    deactivate_member,
+    disable_agent,
+    remove_from_group,
+    revoke_key,
+    stop_tenant,
+)
 from tests.approvals.stage import SCHEMA, Stage
 from tests.approvals.superuser import superuser
 
@@ -41,6 +47,17 @@ def remove_right(case: Approved) -> None:
         queue_id=stage.queue.id,
         right="decide",
         group_id=stage.house.reviewers.id,
+    )
+
+
+def leave_group(case: Approved) -> None:
+    """The right is the group's: whoever is put out of it has it no more."""
+    stage = case.stage
+    remove_from_group(
+        tenant_id=stage.tenant_id,
+        by=stage.house.alice.id,
+        group_id=stage.house.reviewers.id,
+        member_id=stage.bob.id,
     )
 
 
@@ -222,6 +239,11 @@ CHANGES: dict[str, tuple[Callable[[Approved], None], str, str]] = {
     "policy denies": (deny, "authority.policy_changed", "reopen"),
     "reviewer's right removed": (
         remove_right,
+        "authority.decider_not_eligible",
+        "reopen",
+    ),
+    "reviewer put out of the group": (
+        leave_group,
         "authority.decider_not_eligible",
         "reopen",
     ),
