@@ -108,7 +108,7 @@ def snapshots(requests: Sequence[Request]) -> list[Snapshot]:
     }
     reports = VerificationReport.objects.filter(**of)
     reported = {one.request_id: one for one in _newest(reports)}
-    decisions = Decision.objects.filter(**of).select_related("member__user", "revision")
+    decisions = Decision.objects.filter(**of).select_related("member", "revision")
     decided = _grouped(decisions.order_by("created_at", "id"))
     jobs = _grouped(ResumeJob.objects.filter(**of))
     contexts = _contexts(requests)
@@ -227,7 +227,7 @@ def _verification(report: VerificationReport | None) -> dict[str, Any] | None:
 def _decision(decision: Decision, names_deciders: bool) -> dict[str, Any]:
     by = "policy"
     if decision.member is not None:
-        by = str(decision.member.user) if names_deciders else "a reviewer"
+        by = decision.member.name if names_deciders else "a reviewer"
     return {
         "verdict": decision.verdict,
         "revision": decision.revision.number,

@@ -97,6 +97,15 @@ def single_line(text: str) -> str:
     )
 
 
+def bracketed(text: str) -> str:
+    """The text for where nothing but characters can be shown, such as mail.
+
+    What cannot be seen stands as `[U+202E]`; what passes for something else is as it
+    is, with that behind it; a gap is called by its size.
+    """
+    return "".join(map(_bracketed, segments(text)))
+
+
 @dataclass(frozen=True, slots=True)
 class _Mark:
     start: int
@@ -306,6 +315,18 @@ def _letter_mark(at: int, letter: str, otherwise: str) -> _Mark:
     if twin:
         return _Mark(at, at + 1, "confusable", name(letter), looks_like(twin), 1)
     return _Mark(at, at + 1, "mixed_script", name(letter), otherwise, 1)
+
+
+def _bracketed(segment: Segment) -> str:
+    match segment.kind:
+        case "text":
+            return segment.text
+        case "gap":
+            return f"[{segment.name}]"
+        case "confusable":
+            return f"{segment.text}[{segment.codepoint}]"
+    times = f", {segment.count} times" if segment.count > 1 else ""
+    return f"[{segment.codepoint}{times}]"
 
 
 def _escaped(character: str) -> str:

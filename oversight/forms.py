@@ -1,6 +1,8 @@
 """What people say of a run that waits for one, and of what they administer."""
 
-from typing import Final
+import re
+from typing import Any, Final
+from uuid import UUID
 
 from django import forms
 
@@ -95,6 +97,22 @@ class StopForm(forms.Form):
     )
 
 
+class OneLetterForm(forms.Form):
+    """One letter that was given up."""
+
+    letter = forms.UUIDField()
+
+
+class GroupsField(forms.TypedMultipleChoiceField):
+    """Some of the tenant's groups, by id; the verb knows which there are."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(coerce=UUID, **options)
+
+    def valid_value(self, value: str) -> bool:
+        return re.fullmatch(UUID_TEXT, value) is not None
+
+
 class RoleForm(forms.Form):
     """Which role a member has."""
 
@@ -102,10 +120,17 @@ class RoleForm(forms.Form):
 
 
 class InvitationForm(RoleForm):
-    """Who is made a member, known here or not."""
+    """Who is asked in, known here or not, and what they are called."""
 
     email = forms.CharField(max_length=254)
-    name = forms.CharField(max_length=200)
+    name = forms.CharField(max_length=200, required=False)
+    groups = GroupsField(required=False)
+
+
+class OneInvitationForm(forms.Form):
+    """One open invitation."""
+
+    invitation = forms.UUIDField()
 
 
 class StayForm(forms.Form):
@@ -122,7 +147,7 @@ class GuestForm(StayForm):
     """Who audits for a while, known here or not."""
 
     email = forms.CharField(max_length=254)
-    name = forms.CharField(max_length=200)
+    name = forms.CharField(max_length=200, required=False)
 
 
 class GroupForm(forms.Form):

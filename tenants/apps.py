@@ -15,6 +15,7 @@ class TenantsConfig(AppConfig):
         import_module("tenants.rest.schema")
         register_tenant_names(self.slug_of)
         register_shapes(import_module("tenants.patterns").shapes_here)
+        import_module("tenants.services.inviting").register()
 
     def slug_of(self, tenant_id: UUID) -> str | None:
         """The tenant's slug, inside its scope, for the commands of the audit log."""

@@ -1,4 +1,4 @@
-"""The one form of this app: what an empty installation asks for."""
+"""What an empty installation asks for, and what an invited person says."""
 
 from typing import Any
 
@@ -8,6 +8,56 @@ from django.utils.text import slugify
 
 from tenants.models import User
 from tenants.services import is_setup_code
+
+
+def _name() -> forms.CharField:
+    return forms.CharField(
+        label="Your name",
+        max_length=200,
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+    )
+
+
+def _password() -> forms.CharField:
+    return forms.CharField(
+        label="A password",
+        strip=False,
+        help_text="Twelve characters or more that you use nowhere else.",
+        min_length=12,
+        max_length=1000,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+
+def _judge_password(form: forms.Form, email: str) -> None:
+    data = form.cleaned_data
+    person = User(email=email, name=data.get("name", ""))
+    try:
+        if "password" in data:
+            password_validation.validate_password(data["password"], person)
+    except forms.ValidationError as error:
+        form.add_error("password", error)
+
+
+class NameForm(forms.Form):
+    """What a person is called in the tenant that invited them."""
+
+    name = _name()
+
+
+class NewcomerForm(NameForm):
+    """Name and password of an invited person who never signed in here."""
+
+    password = _password()
+
+    def __init__(self, *args: Any, email: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._email = email
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        _judge_password(self, self._email)
+        return data
 
 
 class FirstRunForm(forms.Form):
@@ -25,32 +75,16 @@ class FirstRunForm(forms.Form):
         max_length=100,
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
-    name = forms.CharField(
-        label="Your name",
-        max_length=200,
-        widget=forms.TextInput(attrs={"autocomplete": "name"}),
-    )
+    name = _name()
     email = forms.EmailField(
         label="Your e-mail address",
         widget=forms.EmailInput(attrs={"autocomplete": "username"}),
     )
-    password = forms.CharField(
-        label="A password",
-        strip=False,
-        help_text="Twelve characters or more that you use nowhere else.",
-        min_length=12,
-        max_length=1000,
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-    )
+    password = _password()
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
-        person = User(email=data.get("email", ""), name=data.get("name", ""))
-        try:
-            if "password" in data:
-                password_validation.validate_password(data["password"], person)
-        except forms.ValidationError as error:
-            self.add_error("password", error)
+        _judge_password(self, data.get("email", ""))
         return data
 
     def clean_code(self) -> str:

@@ -57,11 +57,11 @@ def _begin(request: HttpRequest, form: FirstRunForm) -> HttpResponse:
             raise Http404 from None
         form.add_error(None, problem.title)
         return render(request, "first_run.html", {"form": form, "action": request.path})
-    _sign_in(request, begun.user)
+    sign_in(request, begun.user)
     return render(request, "first_run.html", _key_shown_once(begun))
 
 
-def _sign_in(request: HttpRequest, user: User) -> None:
+def sign_in(request: HttpRequest, user: User) -> None:
     """As the sign-in page does it: recorded, with the time and the method."""
     user.backend = BACKEND
     record_authentication(request, user, method="password")

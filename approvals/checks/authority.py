@@ -177,7 +177,7 @@ def _is_satisfied(matter: Matter, obligation: Obligation) -> bool:
 def _inactive(matter: Matter) -> str:
     people = people_for(matter.decisions, V.APPROVE)
     rows = Member.objects.select_related("user").filter(id__in=people)
-    gone = [str(m.user) for m in rows if not (m.active and m.user.is_active)]
+    gone = [m.name for m in rows if not (m.active and m.user.is_active)]
     return ", ".join(sorted(gone))
 
 

@@ -66,7 +66,7 @@ def _search(text: str) -> Q:
     if not text:
         return Q()
     answered = Decision.objects.filter(request_id=OuterRef("id")).filter(
-        Q(member__user__name__icontains=text) | Q(member__user__email__icontains=text)
+        Q(member__name__icontains=text) | Q(member__user__email__icontains=text)
     )
     return (
         Q(title__icontains=text)

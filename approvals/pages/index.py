@@ -93,7 +93,7 @@ CROSS JOIN LATERAL (SELECT
     JOIN tenants_member m ON m.id = d.member_id
     JOIN tenants_user p ON p.id = m.user_id
     WHERE d.request_id = r.id
-      AND (p.name ILIKE %(like)s OR p.email ILIKE %(like)s))
+      AND (m.name ILIKE %(like)s OR p.email ILIKE %(like)s))
   OR o.asked::text ILIKE %(like)s OR (e.sealed ->> 'target') ILIKE %(like)s AS matches OFFSET 0) s
 WHERE r.state IN ('pending', 'changes_requested') AND r.queue_id = ANY(%(sees)s)
 ORDER BY s.matches AND %(queue)s IN ('', q.slug) AND %(tool)s IN ('', x.name)

@@ -54,7 +54,7 @@ def queue_rows(
 
 
 def _read(ids: Sequence[UUID]) -> Batch:
-    requests = Request.objects.select_related("tool", "agent", "taken_by__user").filter(
+    requests = Request.objects.select_related("tool", "agent", "taken_by").filter(
         id__in=ids
     )
     revisions = Revision.objects.filter(
@@ -76,7 +76,7 @@ def _counted(ids: Sequence[UUID]) -> Iterable[Decision]:
         dismissed_at=None,
         revision__number=F("request__revision"),
     )
-    rows = rows.select_related("member__user").order_by("created_at", "id")
+    rows = rows.select_related("member").order_by("created_at", "id")
     return rows.fetch_mode(FETCH_RAISE)
 
 
@@ -114,7 +114,7 @@ def _row(
         reopened=not decided and revision.author_type == "system",
         wants_answer=not decided and "approve" not in request.allowed,
         outcome=_outcome(request, decisions, batch.effects.get(request.id)),
-        taken_by=str(request.taken_by.user) if request.taken_by else "",
+        taken_by=request.taken_by.name if request.taken_by else "",
         taken_until=request.taken_until,
         current=request.id == current,
     )
@@ -145,7 +145,7 @@ def _outcome(
 ) -> str:
     if request.state in OPEN:
         return ""
-    people = [str(one.member.user) for one in decisions if one.member]
+    people = [one.member.name for one in decisions if one.member]
     word = Request.State(request.state).label
     by = f" by {', '.join(people)}" if people else ""
     if effect is not None:

@@ -126,6 +126,12 @@ MEMBER: Mapping[str, Mark] = {
     "over": Mark("expired", "Time is over"),
 }
 
+INVITATION: Mapping[str, Mark] = {
+    "open": Mark("clock", "Open"),
+    "ended": Mark("expired", "Too old"),
+    "void": Mark("close", "Its sender may not invite", "bad"),
+}
+
 KEY: Mapping[str, Mark] = {
     "live": Mark("pass", "Live", "ok"),
     "ending": Mark("clock", "Ends", "warn"),
@@ -150,6 +156,7 @@ KINDS: Mapping[str, Mapping[str, Mark]] = {
     "switch": SWITCH,
     "key": KEY,
     "member": MEMBER,
+    "invitation": INVITATION,
 }
 
 

@@ -25,6 +25,7 @@ from kernel.clock import database_now
 from kernel.problems import Problem
 from sessions.models import Run
 from sessions.runs import lock_run
+from tenants.publishing import publish_mail
 from tenants.verbs import Verb, perform
 
 MOST: Final = 200  # a pass and kind
@@ -140,10 +141,15 @@ def _say_unknown(verb: Verb, run: Run, effect: Effect) -> None:
     )
 
 
+def _publish_mail(tenant_id: UUID, mail_id: UUID) -> None:
+    publish_mail(mail_id)
+
+
 SWEEPS: Final[dict[str, tuple[str, Callable[[UUID, UUID], None]]]] = {
     "jobs": ("approvals_resumejob", _publish),
     "requests": ("approvals_request", _expire_request),
     "grants": ("approvals_grant", _lapse_grant),
     "effects": ("checkpoints_effect", _doubt_effect),
     "deliveries": ("approvals_webhookdelivery", _publish_delivery),
+    "mail": ("tenants_mail", _publish_mail),
 }

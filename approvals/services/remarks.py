@@ -150,10 +150,10 @@ def _be_on_it(request: Request, who: Member, by: Member, span: timedelta) -> Non
 
 def _why_not(request_id: UUID) -> Exception:
     """Read after the UPDATE that changed nothing."""
-    now = Request.objects.select_related("taken_by__user").get(id=request_id)
+    now = Request.objects.select_related("taken_by").get(id=request_id)
     if now.state not in OPEN:
         return NOT_PENDING(f"This is {now.state}.", state=now.state)
-    who = str(now.taken_by.user) if now.taken_by else "Somebody"
+    who = now.taken_by.name if now.taken_by else "Somebody"
     return TAKEN(f"{who} is on it. It can be decided all the same.")
 
 

@@ -5,6 +5,7 @@ from django.urls import path
 from oversight.administration import (
     agents,
     groups,
+    letters,
     people,
     queues,
     stopping,
@@ -18,6 +19,7 @@ PATHS = [
     path("t/<slug:slug>/agents/<uuid:id>/stop", stopping.agent, name="agent_stop"),
     path("t/<slug:slug>/people", people.people, name="people"),
     path("t/<slug:slug>/people/<uuid:id>", people.person, name="person"),
+    path("t/<slug:slug>/letters", letters.letters, name="letters"),
     path("t/<slug:slug>/groups", groups.groups, name="groups"),
     path("t/<slug:slug>/groups/<uuid:id>", groups.group, name="group"),
     path("t/<slug:slug>/queues", queues.queues, name="queues"),

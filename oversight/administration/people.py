@@ -1,6 +1,6 @@
 """Who belongs to the tenant, in which role, and in which groups."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -8,23 +8,35 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
-from approvals.views.request import DeskRequest
+from approvals.forms import Flawed
+from approvals.views.request import DeskRequest, missing_is_404
+from kernel.problems import NOT_FOUND, Problem
 from oversight.administration.answering import (
     LOOKING,
     Act,
     acted,
     acting,
     chosen,
-    created,
+    refused,
     said,
+    seen,
 )
-from oversight.forms import GuestForm, InvitationForm, OneGroupForm, RoleForm, StayForm
+from oversight.forms import (
+    GuestForm,
+    InvitationForm,
+    OneGroupForm,
+    OneInvitationForm,
+    RoleForm,
+    StayForm,
+)
 from oversight.pages.people import member_view, people_view
+from oversight.presentation.invitations import ShownLink
 from oversight.showing import page
 from tenants.access import ADMINISTRATORS
 from tenants.models import Role
 from tenants.pages import member_page
 from tenants.services import (
+    Invited,
     add_to_group,
     change_role,
     deactivate_member,
@@ -33,16 +45,26 @@ from tenants.services import (
     invite_member,
     reactivate_member,
     remove_from_group,
+    resend_invitation,
+    revoke_invitation,
 )
 
 
 @member_page(roles=ADMINISTRATORS)
 @require_http_methods(LOOKING)
 def people(request: DeskRequest) -> HttpResponse:
-    """GET people: all members. POST: make somebody one, and go to them."""
-    act = "guest" if request.POST.get("act") == "guest" else "invite"
-    create = _invite_guest if act == "guest" else _create
-    return created(request, _show_all, create, act=act, there="person")
+    """GET people: members, and who is asked in. POST: one of `ASKS`."""
+    if request.method != "POST":
+        return _show_all(request)
+    act = request.POST.get("act", "")
+    try:
+        invited = _asked(request, act)
+    except (Problem, Flawed) as error:
+        return refused(request, _show_all, act, error, typed={"invite", "guest"})
+    if invited and invited.link:
+        to = invited.invitation.email
+        return _show_all(request, link=ShownLink(email=to, href=invited.link))
+    return seen(request, "people")
 
 
 @member_page(roles=ADMINISTRATORS)
@@ -52,14 +74,39 @@ def person(request: DeskRequest, id: UUID) -> HttpResponse:
     return acted(request, id, partial(_show, id=id), ACTS, "person")
 
 
-def _create(request: DeskRequest) -> UUID:
+def _asked(request: DeskRequest, act: str) -> Invited | None:
+    with missing_is_404():
+        if act not in ASKS:
+            raise NOT_FOUND()
+        return ASKS[act](request)
+
+
+def _invite(request: DeskRequest) -> Invited:
     given = said(InvitationForm(request.POST))
     role = Role(given.pop("role"))
-    return invite_member(**acting(request), **given, role=role).id
+    return invite_member(**acting(request), **given, role=role)
 
 
-def _invite_guest(request: DeskRequest) -> UUID:
-    return invite_guest(**acting(request), **said(GuestForm(request.POST))).id
+def _invite_guest(request: DeskRequest) -> Invited:
+    return invite_guest(**acting(request), **said(GuestForm(request.POST)))
+
+
+def _resend(request: DeskRequest) -> Invited:
+    which = chosen(OneInvitationForm(request.POST))["invitation"]
+    return resend_invitation(**acting(request), invitation_id=which)
+
+
+def _take_back(request: DeskRequest) -> None:
+    which = chosen(OneInvitationForm(request.POST))["invitation"]
+    revoke_invitation(**acting(request), invitation_id=which)
+
+
+ASKS: Final[Mapping[str, Callable[[DeskRequest], Invited | None]]] = {
+    "invite": _invite,
+    "guest": _invite_guest,
+    "resend": _resend,
+    "revoke": _take_back,
+}
 
 
 def _extend(request: DeskRequest, id: UUID) -> None:

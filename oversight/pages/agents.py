@@ -94,10 +94,10 @@ def people(tenant_id: UUID, chosen: str = "") -> tuple[Choice, ...]:
     return tuple(
         Choice(
             value=str(one.id),
-            text=f"{one.user} · {one.user.email}",
+            text=f"{one.name} · {one.user.email}",
             chosen=str(one.id) == chosen,
         )
-        for one in rows.order_by("user__name", "user__email")
+        for one in rows.order_by("name", "user__email")
     )
 
 
@@ -113,7 +113,7 @@ def _rows(slug: str, agents: list[Agent], now: datetime) -> tuple[AgentRow, ...]
             href=address("agent", slug, one.id),
             name=one.name,
             state=state_of(one),
-            owners=tuple(str(owner.member.user) for owner in owners[one.id]),
+            owners=tuple(owner.member.name for owner in owners[one.id]),
             environments=tuple(sorted({key.environment for key in keys[one.id]})),
             keys=len(keys[one.id]),
             used_at=used.get(one.id),
@@ -146,7 +146,7 @@ def _used(agents: list[Agent]) -> Mapping[UUID, datetime]:
 
 def _keys(agent: Agent) -> list[tuple[ApiKey, datetime | None]]:
     """Newest first, each with its last use."""
-    rows = ApiKey.objects.filter(agent=agent).select_related("created_by__user")
+    rows = ApiKey.objects.filter(agent=agent).select_related("created_by")
     uses = dict(KeyUse.objects.filter(key__agent=agent).values_list("key", "last_at"))
     return [(one, uses.get(one.id)) for one in rows.order_by("-created_at", "-id")]
 
@@ -154,7 +154,7 @@ def _keys(agent: Agent) -> list[tuple[ApiKey, datetime | None]]:
 def _owner(row: AgentOwner) -> OwnerRow:
     return OwnerRow(
         id=str(row.member_id),
-        name=str(row.member.user),
+        name=row.member.name,
         active=row.member.active and row.member.user.is_active,
         since=row.since,
     )
@@ -172,7 +172,7 @@ def _key(row: ApiKey, used_at: datetime | None, now: datetime) -> KeyRow:
         state=_key_state(row, now),
         environment=row.environment,
         scopes=tuple(row.scopes),
-        issued_by=str(row.created_by.user) if row.created_by else "An operator",
+        issued_by=row.created_by.name if row.created_by else "An operator",
         issued_at=row.created_at,
         expires_at=row.expires_at,
         revoked_at=row.revoked_at,

@@ -53,7 +53,7 @@ def group_view(
     if group is None:
         raise NOT_FOUND()
     rows = Member.objects.filter(user__groups=group.django_group_id)
-    inside = list(rows.select_related("user").order_by("user__name", "id"))
+    inside = list(rows.select_related("user").order_by("name", "id"))
     ids = {str(one.id) for one in inside}
     everybody = people(member.tenant_id)
     return GroupView(

@@ -14,8 +14,10 @@ from approvals.presentation.shell import Notice
 from audit.models import Entry
 from kernel.clock import database_now
 from kernel.problems import NOT_FOUND
+from oversight.pages.invitations import invitation_rows
 from oversight.pages.keyset import PAGE, from_after, pages_after
 from oversight.presentation.forms import Choice, Form
+from oversight.presentation.invitations import ShownLink
 from oversight.presentation.people import MemberView, PeopleView, PersonRow
 from tenants.access import Membership
 from tenants.models import Group, Member, Role, User
@@ -24,9 +26,14 @@ SIGNED_IN: Final = "member.signed_in"
 
 
 def people_view(
-    member: Membership, after: str, *, form: Form | None = None
+    member: Membership,
+    after: str,
+    *,
+    form: Form | None = None,
+    link: ShownLink | None = None,
+    notice: Notice | None = None,
 ) -> PeopleView:
-    """One page of them in the order in which they joined, and the form for one more."""
+    """One page of them in the order in which they joined, and who is asked in."""
     rows = Member.objects.select_related("user")
     found = from_after(rows, "id", _id(after))
     guest = form if form and form.act == "guest" else Form()
@@ -35,13 +42,20 @@ def people_view(
     return PeopleView(
         rows=person_rows(member.slug, found[:PAGE]),
         pages=pages_after("people", member.slug, after, [str(one.id) for one in found]),
+        invited=invitation_rows(member),
         roles=roles(member, form.typed.get("role", "")),
+        groups=tuple(
+            Choice(value=str(one.id), text=one.name, chosen=str(one.id) in form.ticked)
+            for one in Group.objects.order_by("name")
+        ),
         form=form,
         guest_form=guest,
         here=address("people", member.slug),
         groups_href=address("groups", member.slug),
         mails=settings.MAILS,
         now=database_now(),
+        link=link,
+        notice=notice,
     )
 
 
@@ -97,7 +111,7 @@ def person_rows(slug: str, members: list[Member]) -> tuple[PersonRow, ...]:
         PersonRow(
             id=str(one.id),
             href=address("person", slug, one.id),
-            name=str(one.user),
+            name=one.name,
             email=one.user.email,
             role=Role(one.role).label,
             state=_state(one, now),

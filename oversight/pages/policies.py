@@ -63,7 +63,7 @@ def policies_view(viewer: Viewer, *, notice: Notice | None = None) -> PoliciesVi
         one.policy_id: one
         for one in PolicyRevision.objects.order_by("policy_id", "-number")
         .distinct("policy_id")
-        .select_related("author__user")
+        .select_related("author")
         .fetch_mode(FETCH_RAISE)
     }
     policies = {one.name: one for one in Policy.objects.order_by("name")[:MOST]}
@@ -135,7 +135,7 @@ def policy_view(
 
 def open_draft(name: str) -> PolicyDraft | None:
     """What is being written of that policy, with its author."""
-    return _open_drafts().filter(name=name).select_related("author__user").first()
+    return _open_drafts().filter(name=name).select_related("author").first()
 
 
 def known_name(name: str) -> bool:
@@ -237,12 +237,12 @@ def _matching(definition: Mapping[str, Any]) -> Matching:
 
 
 def _author(revision: PolicyRevision) -> str:
-    return str(revision.author.user) if revision.author else "the console"
+    return revision.author.name if revision.author else "the console"
 
 
 def _revisions(policy: Policy) -> dict[int, PolicyRevision]:
     rows = PolicyRevision.objects.filter(policy=policy).order_by("-number")
-    people = rows.select_related("author__user", "cosigned_by__user")
+    people = rows.select_related("author", "cosigned_by")
     return {one.number: one for one in people.fetch_mode(FETCH_RAISE)[:MOST]}
 
 
@@ -296,7 +296,7 @@ def _history(
             href=f"{href}?revision={number}",
             at=one.created_at,
             author=_author(one),
-            cosigned_by=str(one.cosigned_by.user) if one.cosigned_by else "",
+            cosigned_by=one.cosigned_by.name if one.cosigned_by else "",
             note=notes.get(number, ""),
             shown=one is shown,
             in_force=number == current,
@@ -332,7 +332,7 @@ def _draft(
     slug, name = viewer.slug, draft.name
     before = in_force.definition if in_force else None
     return PolicyDraftBox(
-        author=str(draft.author.user) if draft.author else "the console",
+        author=draft.author.name if draft.author else "the console",
         note=draft.note,
         retires=draft.definition is None,
         edit_href=policy_place("policy_edit", slug, name) if _writes(viewer) else "",

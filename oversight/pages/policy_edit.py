@@ -181,5 +181,5 @@ def _ticks(
 
 def _active() -> frozenset[str]:
     rows = Member.objects.filter(active=True, user__is_active=True)
-    ids = rows.order_by("user__name", "id").values_list("id", flat=True)
+    ids = rows.order_by("name", "id").values_list("id", flat=True)
     return frozenset(map(str, ids[:MOST_PEOPLE]))

@@ -144,8 +144,7 @@ def _of_members(queues: Iterable[Queue]) -> list[tuple[UUID, Holder, str]]:
     )
     members = Member.objects.filter(user_id__in={user for _, user, _ in pairs})
     known = {
-        one.user_id: Holder(kind="member", id=one.id, name=str(one.user))
-        for one in members.select_related("user")
+        one.user_id: Holder(kind="member", id=one.id, name=one.name) for one in members
     }
     found = [(queue, known[user], right) for queue, user, right in pairs]
     return sorted(found, key=lambda row: row[1].name)

@@ -13,6 +13,7 @@ from kernel.clock import database_now
 from oversight.examination import Finding
 from oversight.presentation.system import FindingRow, SystemView, WorkRow
 from sessions.models import Run
+from tenants.models import Mail
 
 ADVICE: Final = {
     "python": "Run it with Python 3.12 to 3.14.",
@@ -25,7 +26,7 @@ ADVICE: Final = {
     "audit key": "Give every process the key of KEYTURN_AUDIT_KEY, mode 0600.",
     "data keys": "Finish the rotation: manage.py rotate_data_keys.",
     "disk": "Make room, or move KEYTURN_DATA_DIR.",
-    "mail": "Set KEYTURN_SMTP_URL; without it nobody can reset a password by mail.",
+    "mail": "Set KEYTURN_SMTP_URL; without it nobody is told by mail, and invitations are handed over.",
 }
 
 
@@ -72,6 +73,7 @@ def _work(slug: str) -> list[WorkRow]:
         _of("Effects to find out about", open_effects, nobody, slug, "runs"),
         _of("Runs", Run.objects, Q(state="needs_attention"), slug, "runs"),
         _of("Webhook messages", WebhookDelivery.objects, dead, slug, "webhooks"),
+        _of("Letters", Mail.objects, dead, slug, "letters"),
     ]
 
 

@@ -277,13 +277,13 @@ def _history(
     kind: str, versions: Mapping[int, Workflow], shown: Workflow | None, slug: str
 ) -> tuple[VersionRow, ...]:
     rows = WorkflowDraft.objects.filter(kind=kind, version__isnull=False)
-    drafts = {one.version: one for one in rows.select_related("author__user")}
+    drafts = {one.version: one for one in rows.select_related("author")}
     return tuple(
         VersionRow(
             number=number,
             href=place("workflow", slug, kind, f"?version={number}"),
             at=one.created_at,
-            author=str(drafts[number].author.user) if number in drafts else "",
+            author=drafts[number].author.name if number in drafts else "",
             note=drafts[number].note if number in drafts else "",
             current=one is shown,
             diff_href=place(
@@ -306,7 +306,7 @@ def _draft(viewer: Viewer, draft: WorkflowDraft, newest: Workflow | None) -> Dra
     acts = ACTS[draft.state] if admin else ()
     return DraftBox(
         state=draft.state,
-        author=str(draft.author.user),
+        author=draft.author.name,
         note=draft.note,
         edit_href=place("workflow_edit", slug, draft.kind) if admin else "",
         act_href=place("workflow_draft", slug, draft.kind),

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from approvals.presentation.shell import Empty, Notice, Pages
 from oversight.presentation.forms import Choice, Form
+from oversight.presentation.invitations import InvitationRow, ShownLink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +30,17 @@ class PeopleView:
 
     rows: tuple[PersonRow, ...]
     pages: Pages
+    invited: tuple[InvitationRow, ...]
     roles: tuple[Choice, ...]
+    groups: tuple[Choice, ...]
     form: Form
     guest_form: Form
     here: str
     groups_href: str
     mails: bool
     now: datetime
+    link: ShownLink | None = None
+    notice: Notice | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@ from tenants.models.agents import Agent, AgentOwner, ApiKey, KeyUse
 from tenants.models.base import TenantForeignKey, TenantModel
 from tenants.models.data_key import DataKey
 from tenants.models.idempotency import IdempotencyRecord
+from tenants.models.invitation import Invitation, Mail
 from tenants.models.people import Group, Member, Role, User
 from tenants.models.secret_pattern import SecretPattern
 from tenants.models.tenant import Tenant
@@ -13,7 +14,9 @@ __all__ = [
     "DataKey",
     "Group",
     "IdempotencyRecord",
+    "Invitation",
     "KeyUse",
+    "Mail",
     "Member",
     "Role",
     "SecretPattern",

@@ -60,8 +60,12 @@ class Role(models.TextChoices):
 
 
 class Member(TenantModel):
-    """A user in a tenant: a role, and object permissions on queues."""
+    """A user in a tenant: a name, a role, and object permissions on queues.
 
+    The name is the tenant's own: what the person is called elsewhere stays there.
+    """
+
+    name = models.CharField(max_length=200)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     role = models.CharField(max_length=16, choices=Role)
     active = models.BooleanField(default=True)
@@ -79,7 +83,7 @@ class Member(TenantModel):
         ]
 
     def __str__(self) -> str:
-        return f"{self.user} ({self.role})"
+        return f"{self.name} ({self.role})"
 
 
 class Group(TenantModel):

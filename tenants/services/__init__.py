@@ -1,5 +1,11 @@
 """Every change of who may act, one verb each."""
 
+from tenants.services.accepting import (
+    Offer,
+    accept_as_newcomer,
+    accept_invitation,
+    offer_of,
+)
 from tenants.services.agents import (
     add_agent_owner,
     create_agent,
@@ -10,12 +16,17 @@ from tenants.services.agents import (
 from tenants.services.credentials import Issued, issue_key, revoke_key, rotate_key
 from tenants.services.groups import add_to_group, create_group, remove_from_group
 from tenants.services.guests import extend_guest, invite_guest
+from tenants.services.inviting import (
+    Invited,
+    invite_member,
+    resend_invitation,
+    revoke_invitation,
+)
 from tenants.services.people import (
     add_member,
     add_user,
     change_role,
     deactivate_member,
-    invite_member,
     reactivate_member,
 )
 from tenants.services.signing_in import record_sign_in
@@ -33,7 +44,11 @@ from tenants.services.tenancy import (
 __all__ = [
     "FirstRun",
     "Founded",
+    "Invited",
     "Issued",
+    "Offer",
+    "accept_as_newcomer",
+    "accept_invitation",
     "add_agent_owner",
     "add_member",
     "add_to_group",
@@ -53,9 +68,12 @@ __all__ = [
     "invite_member",
     "is_setup_code",
     "issue_key",
+    "offer_of",
     "reactivate_member",
     "record_sign_in",
     "remove_from_group",
+    "resend_invitation",
+    "revoke_invitation",
     "revoke_key",
     "rotate_key",
     "start_tenant",

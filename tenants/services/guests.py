@@ -14,9 +14,9 @@ from kernel.problems import declare
 from kernel.update import update_exactly_one
 from tenants.checks import Acting, permitted
 from tenants.idempotency import Once
-from tenants.models import Member, Role, User
+from tenants.models import Member, Role
 from tenants.services.change import change, own
-from tenants.services.people import admit, person
+from tenants.services.inviting import Invited, invite_member
 from tenants.verbs import Verb
 
 LONGEST: Final = timedelta(days=90)
@@ -29,29 +29,21 @@ NO_GUEST: Final = declare(
 
 
 def invite_guest(
-    *,
-    tenant_id: UUID,
-    by: Acting,
-    email: str,
-    name: str,
-    days: int,
-    once: Once | None = None,
-) -> Member:
-    """Let the person of that address audit for so many days from now.
+    *, tenant_id: UUID, by: Acting, email: str, days: int, name: str = ""
+) -> Invited:
+    """Ask the person of that address to audit until so many days from now.
 
     Raises `guest_time_invalid` (422), and `already_so` (409) for who is a member, or was
-    a guest: their time can be extended.
+    a guest: their time can be extended; and what `invite_member` raises.
     """
-    newcomer = person(email=email, name=name)
-
-    def work(verb: Verb) -> Member:
-        actor = permitted(tenant_id, by)
-        until = _end(days)
-        User.objects.bulk_create([newcomer], ignore_conflicts=True)
-        user = User.objects.get(email=newcomer.email)
-        return admit(verb, actor=actor, user_id=user.id, role=Role.AUDITOR, until=until)
-
-    return change(tenant_id, work, once=once)
+    return invite_member(
+        tenant_id=tenant_id,
+        by=by,
+        email=email,
+        name=name,
+        role=Role.AUDITOR,
+        until=_end(days),
+    )
 
 
 def extend_guest(

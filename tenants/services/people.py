@@ -43,39 +43,16 @@ def add_user(*, email: str, name: str, password: str | None = None) -> User:
 def add_member(
     *, tenant_id: UUID, by: Acting, user_id: UUID, role: Role, once: Once | None = None
 ) -> Member:
-    """Make a user a member. The second active member ends `solo` for good.
+    """Make a user a member under their own name, unasked: for installations' own seeds.
 
-    Raises `already_so` (409) if they are one, active or not.
+    The second active member ends `solo` for good. Raises `already_so` (409) if they are
+    one, active or not.
     """
 
     def work(verb: Verb) -> Member:
         actor = permitted_role(tenant_id, by, role)
-        return admit(verb, actor=actor, user_id=user_id, role=role)
-
-    return change(tenant_id, work, once=once)
-
-
-def invite_member(
-    *,
-    tenant_id: UUID,
-    by: Acting,
-    email: str,
-    name: str,
-    role: Role,
-    once: Once | None = None,
-) -> Member:
-    """Make the person of that e-mail address a member, known here or not.
-
-    Someone new has no password: they set one by resetting it. Someone known keeps
-    their own name, and the answer does not tell which of the two they were.
-    """
-    newcomer = person(email=email, name=name)
-
-    def work(verb: Verb) -> Member:
-        actor = permitted_role(tenant_id, by, role)
-        User.objects.bulk_create([newcomer], ignore_conflicts=True)
-        user = User.objects.get(email=newcomer.email)
-        return admit(verb, actor=actor, user_id=user.id, role=role)
+        user = User.objects.get(id=user_id)
+        return admit(verb, actor=actor, user=user, role=role, name=user.name)
 
     return change(tenant_id, work, once=once)
 
@@ -150,16 +127,17 @@ def admit(
     verb: Verb,
     *,
     actor: Actor,
-    user_id: UUID,
+    user: User,
     role: Role,
+    name: str,
     until: datetime | None = None,
 ) -> Member:
     """Add a member, or a guest `until` then, inside a verb that has checked the right to."""
     _end_solo(verb, actor)
     member = Member.objects.create(
-        tenant_id=verb.tenant_id, user_id=user_id, role=role, until=until
+        tenant_id=verb.tenant_id, user=user, role=role, name=name, until=until
     )
-    data = {"user": str(user_id), "role": role.value}
+    data = {"user": str(user.id), "role": role.value}
     if until is not None:
         data["until"] = until.isoformat()
     _record(verb, "member.added", actor, member, data)

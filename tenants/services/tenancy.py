@@ -171,7 +171,8 @@ def _found(
     data = {"slug": slug, "solo": solo}
     subject = ("tenant", tenant.id)
     verb.record("tenant.created", actor=actor, subject=subject, data=data)
-    owner = admit(verb, actor=actor, user_id=owner_id, role=Role.OWNER)
+    user = User.objects.get(id=owner_id)
+    owner = admit(verb, actor=actor, user=user, role=Role.OWNER, name=user.name)
     reviewers = form_group(verb, actor=actor, name=REVIEWERS)
     join_group(verb, actor=actor, group=reviewers, member_id=owner.id)
     return Founded(tenant=tenant, owner=owner, reviewers=reviewers)

@@ -191,6 +191,7 @@ def _administered(stage: Stage, home: str) -> dict[str, str]:
         "tool-stop": f"{home}/tools/{stage.tool.id}/stop",
         "tenant-stop": f"{home}/stop",
         "people": f"{home}/people",
+        "letters": f"{home}/letters",
         "person": f"{home}/people/{stage.bob.id}",
         "groups": f"{home}/groups",
         "group": f"{home}/groups/{stage.house.reviewers.id}",

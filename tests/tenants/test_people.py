@@ -237,33 +237,6 @@ def test_joining_twice_is_refused(house: House) -> None:
     )
 
 
-def test_an_invitation_finds_the_person_and_leaves_them_as_they_are(
-    house: House,
-) -> None:
-    member = invite_member(
-        tenant_id=house.id,
-        by=house.alice.id,
-        email=house.charlie.user.email.upper(),
-        name="Chuck",
-        role=Role.REVIEWER,
-    )
-    assert member.user_id == house.charlie.user.id
-    house.charlie.user.refresh_from_db()
-    assert house.charlie.user.name == "Charlie"
-
-
-def test_someone_invited_has_no_password_yet(house: House) -> None:
-    email = f"{new_id()}@example.test"
-    member = invite_member(
-        tenant_id=house.id,
-        by=house.alice.id,
-        email=email,
-        name="New",
-        role=Role.REVIEWER,
-    )
-    assert not member.user.has_usable_password()
-
-
 def test_a_group_holds_members_of_its_own_tenant_only(house: House) -> None:
     here = {"tenant_id": house.id, "by": house.alice.id}
     group = create_group(**here, name="Treasury")

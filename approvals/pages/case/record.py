@@ -198,7 +198,7 @@ def _wordings(request: Request) -> tuple[Revision, Envelope | None]:
 
 def _decisions(request: Request) -> list[Decision]:
     rows = Decision.objects.filter(request_id=request.id)
-    rows = rows.select_related("member__user", "revision").defer("revision__envelope")
+    rows = rows.select_related("member", "revision").defer("revision__envelope")
     return list(rows.order_by("created_at", "id").fetch_mode(FETCH_RAISE))
 
 
@@ -235,5 +235,5 @@ def _secrets(request: Request, envelope: Envelope) -> list[Use]:
 
 
 def _people(tenant_id: UUID) -> dict[UUID, str]:
-    rows = Member.objects.filter(tenant_id=tenant_id).select_related("user")
-    return {one.id: str(one.user) for one in rows.fetch_mode(FETCH_RAISE)}
+    rows = Member.objects.filter(tenant_id=tenant_id)
+    return {one.id: one.name for one in rows.fetch_mode(FETCH_RAISE)}

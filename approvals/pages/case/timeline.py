@@ -73,7 +73,7 @@ def decision_rows(decisions: Sequence[Decision]) -> tuple[DecisionRow, ...]:
 
 
 def decider(decision: Decision) -> str:
-    return str(decision.member.user) if decision.member else "Policy"
+    return decision.member.name if decision.member else "Policy"
 
 
 def words_of(decision: Decision) -> str:

@@ -155,7 +155,7 @@ def _refusals(rows: Sequence[Count]) -> tuple[Bar, ...]:
 def _loads(rows: Sequence[Load]) -> tuple[LoadRow, ...]:
     shown = rows[:MOST]
     people = Member.objects.filter(id__in=[row.member for row in shown])
-    names = {one.id: str(one.user) for one in people.select_related("user")}
+    names = {one.id: one.name for one in people}
     most = max((row.decisions for row in shown), default=1)
     return tuple(_load(row, names, most) for row in shown)
 
