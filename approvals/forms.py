@@ -7,6 +7,8 @@ from django import forms
 
 from approvals.happenings import EVENT_TYPES
 from approvals.models import Decision
+from approvals.models.notice import Pace
+from approvals.notices import NOTICES
 from approvals.presentation.reading import Misread, read_reply
 from approvals.services.case import Answer
 from kernel.problems import Problem
@@ -130,6 +132,22 @@ class WebhookForm(forms.Form):
     description = forms.CharField(max_length=200, required=False)
     event_types = forms.MultipleChoiceField(choices=[(one, one) for one in EVENT_TYPES])
     with_arguments = forms.BooleanField(required=False)
+
+
+class NotificationsForm(forms.Form):
+    """What somebody is told of by mail, and when; the verb judges zone and hours."""
+
+    daily_at = forms.TimeField()
+    quiet_from = forms.TimeField(required=False)
+    quiet_until = forms.TimeField(required=False)
+    zone = forms.CharField(max_length=64)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for kind in NOTICES:
+            self.fields[kind] = forms.TypedChoiceField(
+                choices=Pace.choices, coerce=Pace
+            )
 
 
 class Flawed(Exception):

@@ -13,6 +13,7 @@ from approvals.views.decide import decide_page
 from approvals.views.desk import case, home, queue
 from approvals.views.edit import edit_page
 from approvals.views.link import link
+from approvals.views.notifications import notifications
 from approvals.views.remarks import comment_page, take_page
 from approvals.views.resolve import resolve_page
 from approvals.views.revoke import revoke_page
@@ -64,6 +65,7 @@ urlpatterns = [
     path(f"{PAGES}/broken-glass/<uuid:id>", post_review, name="post_review"),
     path(f"{PAGES}/requests/<uuid:id>/resolve", resolve_page, name="resolve"),
     path(f"{PAGES}/stream", stream, name="stream"),
+    path(f"{PAGES}/notifications", notifications, name="notifications"),
     path(f"{PAGES}/webhooks", webhooks, name="webhooks"),
     path(f"{PAGES}/webhooks/<uuid:id>", webhook, name="webhook"),
     path(f"{PAGES}/deliveries/<uuid:id>", delivery, name="delivery"),

@@ -30,9 +30,9 @@ type Telling = Callable[["Verb"], None]
 _tellings: list[Telling] = []
 
 
-def register_telling(telling: Telling) -> None:
+def register_telling(*tellings: Telling) -> None:
     """Let a room above, which this app cannot know, tell of what verbs record."""
-    _tellings[:] = [telling]
+    _tellings[:] = tellings
 
 
 class Gate(Enum):

@@ -2,6 +2,7 @@ from approvals.models.aap import AAPRequest
 from approvals.models.comment import Comment
 from approvals.models.context import Context, Summary
 from approvals.models.decision import Decision, Grant
+from approvals.models.notice import NoticeSettings
 from approvals.models.policy import Policy, PolicyDraft, PolicyRevision
 from approvals.models.queue import Queue, QueueGroupPermission, QueueUserPermission
 from approvals.models.request import Pause, Request, Revision
@@ -21,6 +22,7 @@ __all__ = [
     "Context",
     "Decision",
     "Grant",
+    "NoticeSettings",
     "Pause",
     "Policy",
     "PolicyDraft",

@@ -64,6 +64,7 @@ def frame(
         home_href=address("tenant", viewer.slug),
         sign_out_href=reverse("account_logout"),
         security_href=reverse("mfa_index"),
+        notifications_href=address("notifications", viewer.slug),
         nav=_nav(viewer, place, index.counts()["mine"]),
         admin=_items(
             viewer, ADMINISTERED if viewer.membership.administers else (), place

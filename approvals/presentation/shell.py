@@ -44,6 +44,7 @@ class Shell:
     home_href: str
     sign_out_href: str
     security_href: str
+    notifications_href: str
     nav: tuple[NavItem, ...]
     admin: tuple[NavItem, ...] = ()
     views: tuple[NavItem, ...] = ()

@@ -229,6 +229,7 @@ def _addresses(stage: Stage, requests: Mapping[str, Request]) -> dict[str, str]:
     two = requests["two-keys"]
     return {
         "queue": f"{home}/queue",
+        "notifications": f"{home}/notifications",
         "queue-decided": f"{home}/queue?view=decided",
         "views": f"{home}/views?risk=high",
         "queue-empty": f"{home}/queue?q=nothing+like+this",

@@ -16,6 +16,7 @@ KEPT_TABLES: Final = {
     "agent_sessions_retention": CONFIGURED,
     "agent_sessions_workflow": CONFIGURED,
     "agent_sessions_workflowdraft": CONFIGURED,
+    "approvals_noticesettings": CONFIGURED,
     "approvals_policy": CONFIGURED,
     "approvals_policydraft": CONFIGURED,
     "approvals_policyrevision": CONFIGURED,

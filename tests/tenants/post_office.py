@@ -28,6 +28,7 @@ class PostOffice:
     answer: str = "250 OK"
     letters: list[EmailMessage] = field(default_factory=list)
     tried: int = 0
+    _closed: bool = False
 
     async def handle_DATA(self, server: SMTP, session: Session, one: Envelope) -> str:
         self.tried += 1
@@ -45,7 +46,13 @@ class PostOffice:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._controller.stop(no_assert=True)
+        self.close()
+
+    def close(self) -> None:
+        """Be away from now on."""
+        if not self._closed:
+            self._controller.stop()
+        self._closed = True
 
     @property
     def port(self) -> int:

@@ -215,6 +215,8 @@ def test_look_ups_return_ids_and_a_persons_own_memberships_only() -> None:
         "keyturn_any_tenant": "boolean",
         "keyturn_job_tenant": "uuid",
         "keyturn_delivery_tenant": "uuid",
+        "keyturn_invitation_tenant": "uuid",
+        "keyturn_mail_tenant": "uuid",
     }
 
 

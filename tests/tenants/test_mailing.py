@@ -104,7 +104,7 @@ def test_a_refusal_is_tried_again_unless_it_is_for_good(
 
 def test_a_server_that_is_away_costs_nothing(house: House, office: PostOffice) -> None:
     mail = owed(house)
-    office.__exit__()
+    office.close()
     assert send_mail(mail.id) == "ConnectionRefusedError"
     after = now(mail)
     assert after.due_at is not None

@@ -48,6 +48,7 @@ SHELL = Shell(
     role="reviewer",
     home_href="/t/fjordline",
     sign_out_href="/accounts/logout/",
+    notifications_href="/t/acme/notifications",
     security_href="/accounts/2fa/",
     nav=(NavItem(label="Queue", href="/t/fjordline", icon="queue", key="q"),),
     live_href="/t/fjordline/stream",

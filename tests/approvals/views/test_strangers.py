@@ -106,6 +106,7 @@ PAGES = {
     "tool_edit": Address(of="tool", methods=("GET", "POST"), form={"act": "keep"}),
     "tool_stop": Address(of="tool", methods=("GET", "POST"), form={"act": "stop"}),
     "tenant_stop": Address(methods=("GET", "POST"), form={"act": "stop"}),
+    "notifications": Address(methods=("GET", "HEAD", "POST")),
     "letters": Address(methods=("GET", "HEAD", "POST"), form={"letter": str(new_id())}),
     "webhooks": Address(methods=("GET", "HEAD", "POST")),
     "webhook": Address(of="webhook", methods=("GET", "POST"), form={"act": "ping"}),

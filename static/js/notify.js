@@ -1,0 +1,36 @@
+// Notifications of the browser: how many requests wait, told while the page is out of
+// sight. Asked for by a button, kept in this browser, and silent about what they are.
+"use strict";
+(() => {
+  const KEY = "keyturn-notify";
+  const on = () => window.Notification?.permission === "granted" && localStorage.getItem(KEY) === "on";
+  const page = document.querySelector("[data-notify-state]");
+  const show = () => {
+    if (!page || !window.Notification) return;
+    const denied = Notification.permission === "denied";
+    document.querySelector("[data-notify]").hidden = on() || denied;
+    document.querySelector("[data-notify-off]").hidden = !on();
+    page.textContent = denied ? "This browser was told not to; change it in its settings." : on() ? "You are told in this browser." : "You are not told in this browser.";
+  };
+  addEventListener("click", async ({ target }) => {
+    if (target.closest?.("[data-notify-off]")) localStorage.removeItem(KEY);
+    else if (target.closest?.("[data-notify]") && await Notification.requestPermission() === "granted") localStorage.setItem(KEY, "on");
+    show();
+  });
+  show();
+
+  const count = (root) => Number(root.querySelector("[data-waiting] .count")?.textContent);
+  let known = count(document);
+  const look = async () => {
+    if (!document.hidden || !on()) return;
+    const answer = await fetch(document.querySelector("[data-waiting]").href);
+    const now = answer.ok ? count(new DOMParser().parseFromString(await answer.text(), "text/html")) : known;
+    if (now > known) {
+      const note = new Notification("Keyturn", { body: `${now} ${now === 1 ? "request waits" : "requests wait"} for you`, tag: KEY });
+      note.addEventListener("click", () => window.focus());
+    }
+    known = now;
+  };
+  addEventListener("refresh", look);
+  document.addEventListener("visibilitychange", () => { known = count(document); });
+})();
