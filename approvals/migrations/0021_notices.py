@@ -61,7 +61,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('approvals', '0020_purge_own'),
-        ('tenants', '0011_invitations'),
+        ('tenants', '0012_invitations'),
     ]
 
     operations = [

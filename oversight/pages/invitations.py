@@ -26,7 +26,7 @@ def invitation_rows(member: Membership) -> tuple[InvitationRow, ...]:
             id=str(one.id),
             email=one.email,
             name=one.name,
-            role=Role(one.role).label,
+            role="Guest auditor" if one.until else Role(one.role).label,
             groups=tuple(groups[id] for id in one.groups if id in groups),
             invited_by=one.invited_by.name if one.invited_by else "An operator",
             state=_state(one, now),

@@ -33,7 +33,7 @@ class Invitation(TenantModel):
             ),
             models.UniqueConstraint(
                 fields=["tenant", "email"], name="invitation_once_per_address"
-            )
+            ),
         ]
         indexes = [models.Index(fields=["link"], name="invitation_of_link")]
 

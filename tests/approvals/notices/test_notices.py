@@ -31,7 +31,7 @@ from tests.factories import Somebody
 from tests.tenants.post_office import PostOffice, html_of, text_of
 
 V = Decision.Verdict
-NOW = {kind: "at_once" for kind in NOTICES}
+NOW = dict.fromkeys(NOTICES, "at_once")
 HOSTILE = "\u202egnp <b>x</b> https://evil.example"
 
 

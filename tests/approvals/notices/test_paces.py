@@ -12,7 +12,9 @@ NOW = datetime(2026, 7, 15, 12, 20, tzinfo=UTC)  # 14:20 in Berlin
 
 
 def due(pace: Pace, at: datetime = NOW, **wish: object) -> datetime | None:
-    return due_at(NoticeSettings(waiting=pace, zone="Europe/Berlin", **wish), "waiting", at)
+    return due_at(
+        NoticeSettings(waiting=pace, zone="Europe/Berlin", **wish), "waiting", at
+    )
 
 
 def berlin(hour: int, minute: int = 0, day: int = 15) -> datetime:
