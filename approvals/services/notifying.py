@@ -45,9 +45,9 @@ def save_notice_settings(person: Person, wish: Wish) -> None:
         if active_member(person.tenant_id, person.member_id) is None:
             raise NOT_PERMITTED()
         values = {name: getattr(wish, name) for name in Wish.__slots__}
-        NoticeSettings.objects.update_or_create(
-            tenant_id=person.tenant_id, member_id=person.member_id, defaults=values
-        )
+        whose = {"tenant_id": person.tenant_id, "member_id": person.member_id}
+        if not NoticeSettings.objects.filter(**whose).update(**values):
+            NoticeSettings.objects.create(**whose, **values)
         subject = ("member", person.member_id)
         verb.record("notifications.changed", actor=person.actor, subject=subject)
 
