@@ -85,9 +85,7 @@ def review_view(
 
 def _broken() -> QuerySet[Decision]:
     rows = Decision.objects.filter(broke_glass=True)
-    known = rows.select_related(
-        "request", "revision", "member__user", "reviewed_by__user"
-    )
+    known = rows.select_related("request", "revision", "member", "reviewed_by")
     return known.fetch_mode(FETCH_RAISE)
 
 
@@ -98,11 +96,11 @@ def _row(viewer: Viewer, one: Decision) -> BrokenRow:
         title=one.request.title,
         case_href=address("case", viewer.slug, one.request_id),
         href=address("post_review", viewer.slug, one.id),
-        by=str(one.member.user),
+        by=one.member.name,
         at=one.created_at,
         reason=one.reason,
         review=one.review,
-        reviewed_by=str(one.reviewed_by.user) if one.reviewed_by else "",
+        reviewed_by=one.reviewed_by.name if one.reviewed_by else "",
         reviewed_at=one.reviewed_at,
         why_not=_why_not(viewer, one),
     )

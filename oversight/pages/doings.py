@@ -48,7 +48,7 @@ def doings_view(member: Membership, of: UUID, sort: str, before: str) -> DoingsV
     here = address("person_history", member.slug, of)
     return DoingsView(
         now=database_now(),
-        name=str(person.user),
+        name=person.name,
         email=person.user.email,
         crumbs=_crumbs(member, person),
         here=here,
@@ -149,7 +149,7 @@ def _crumbs(member: Membership, person: Member) -> tuple[tuple[str, str], ...]:
         return ((address("audit", member.slug), "Audit log"),)
     return (
         (address("people", member.slug), "People"),
-        (address("person", member.slug, person.id), str(person.user)),
+        (address("person", member.slug, person.id), person.name),
     )
 
 

@@ -20,7 +20,7 @@ from audit.append import Actor
 from kernel.clock import database_now
 from kernel.problems import declare
 from kernel.update import update_exactly_one
-from tenants.checks import Acting, Operator, permitted_role
+from tenants.checks import Acting, Operator, permitted, permitted_role
 from tenants.letters import Item, Letter, absolute, inert, name_of, register_writer
 from tenants.models import Group, Invitation, Mail, Member, Role
 from tenants.services.change import ALREADY_SO, change, own
@@ -88,6 +88,7 @@ def resend_invitation(*, tenant_id: UUID, by: Acting, invitation_id: UUID) -> In
     """Send a new link in the resender's name; the former one opens nothing any more."""
 
     def work(verb: Verb) -> Invited:
+        permitted(tenant_id, by)
         invitation = own(Invitation, tenant_id, invitation_id)
         actor = permitted_role(tenant_id, by, Role(invitation.role))
         invitation.serial += 1
@@ -106,6 +107,7 @@ def revoke_invitation(*, tenant_id: UUID, by: Acting, invitation_id: UUID) -> No
     """Take it back: its link opens nothing any more, and the address is forgotten."""
 
     def work(verb: Verb) -> None:
+        permitted(tenant_id, by)
         invitation = own(Invitation, tenant_id, invitation_id)
         actor = permitted_role(tenant_id, by, Role(invitation.role))
         subject = ("invitation", invitation.id)

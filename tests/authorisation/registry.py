@@ -18,6 +18,7 @@ ACTORS: Final = {"person": "person", "by": "by", "who": "agent", "principal": "a
 WORKER: Final = "the worker's, by the id of a job or a delivery that a verb wrote"
 SWEEP: Final = "a sweep's, for whatever is due"
 CONSOLE: Final = "the installation's, from its console or before anybody is there"
+INVITED: Final = "whoever holds the link, with the address that it is for"
 OWN: Final = "whoever has just signed in, about that"
 
 NOBODYS: Final = {
@@ -30,6 +31,7 @@ NOBODYS: Final = {
     "approvals.resume.wake.wake": WORKER,
     "approvals.resume.work.work": WORKER,
     "oversight.services.verifying.carry_out": WORKER,
+    "tenants.services.mailing.send_mail": WORKER,
     "approvals.services.erasure.let_go": SWEEP,
     "approvals.services.erasure.purge_leftovers": SWEEP,
     "approvals.services.erasure.purge_step": SWEEP,
@@ -41,6 +43,8 @@ NOBODYS: Final = {
     "tenants.services.second_factors.remove_factors": CONSOLE,
     "tenants.services.tenancy.create_tenant": CONSOLE,
     "tenants.services.tenancy.first_run": CONSOLE,
+    "tenants.services.accepting.accept_as_newcomer": INVITED,
+    "tenants.services.accepting.accept_invitation": INVITED,
     "tenants.services.signing_in.record_own": OWN,
     "tenants.services.signing_in.record_sign_in": OWN,
     "tenants.services.change.change": "no verb: how verbs that change rights are run",

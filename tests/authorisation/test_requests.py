@@ -44,6 +44,7 @@ OF_REQUESTS = {
 }
 # Persons' verbs about something else, with the tests that say whose they are.
 OF_OTHERS = {
+    "approvals.services.notifying.save_notice_settings": "tests/approvals/notices",
     "approvals.services.attention.abandon_run": "tests/oversight/test_attending.py",
     "approvals.services.attention.release_run": "tests/oversight/test_attending.py",
     "oversight.services.exporting.record_export": "tests/oversight/test_audit_log.py",

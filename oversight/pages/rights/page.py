@@ -123,11 +123,9 @@ def _told(viewer: Viewer, answer: Answer) -> dict[str, Any]:
 
 
 def _people(slug: str, ids: Iterable[UUID]) -> Mapping[UUID, PersonThen]:
-    rows = Member.objects.select_related("user").filter(id__in=list(ids))
+    rows = Member.objects.filter(id__in=list(ids))
     return {
-        one.id: PersonThen(
-            name=str(one.user), href=address("person_history", slug, one.id)
-        )
+        one.id: PersonThen(name=one.name, href=address("person_history", slug, one.id))
         for one in rows
     }
 

@@ -60,7 +60,7 @@ SETTINGS = (
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0020_purge_own'),
+        ('approvals', '0021_break_glass'),
         ('tenants', '0012_invitations'),
     ]
 
