@@ -50,11 +50,11 @@ def _person_holds(
     who = Member.objects.select_related("user").get(id=broken.member_id)
     if not (who.active and who.user.is_active):
         return _refuse(
-            "decider_inactive", f"{who.user} can no longer sign in.", "reopen"
+            "decider_inactive", f"{who.name} can no longer sign in.", "reopen"
         )
     return _refuse(
         "decider_not_eligible",
-        f"{who.user} may no longer break the glass here.",
+        f"{who.name} may no longer break the glass here.",
         "reopen",
     )
 

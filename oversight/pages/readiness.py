@@ -99,7 +99,7 @@ def _factors(member: Membership, now: datetime) -> Check:
     )
     rows = active_members(member.tenant_id).filter(role__in=ADMINISTRATORS)
     without = rows.filter(~Exists(proofs)).select_related("user")
-    names = [str(one.user) for one in without.order_by("user__name")]
+    names = [one.name for one in without.order_by("name")]
     return Check(
         name="Second factors",
         state="warning" if names else "ok",

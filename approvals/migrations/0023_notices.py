@@ -60,7 +60,7 @@ SETTINGS = (
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0021_break_glass'),
+        ('approvals', '0022_saved_views'),
         ('tenants', '0012_invitations'),
     ]
 
