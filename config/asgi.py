@@ -3,12 +3,14 @@
 import os
 from typing import cast
 
-from django.core.asgi import get_asgi_application
+import django
 
 from config.bodies import Application, bounded
 from config.boot import refuse_unsafe_boot
+from config.waiting import Handler
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 refuse_unsafe_boot()
-application = bounded(cast(Application, get_asgi_application()))
+django.setup(set_prefix=False)
+application = bounded(cast(Application, Handler()))

@@ -1,14 +1,15 @@
 """Many agents wait on one web process, a real one."""
 
 import asyncio
+import json
 import resource
 import time
 from collections.abc import Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-import httpx
 import psycopg
 import pytest
 
@@ -24,6 +25,7 @@ LOOK_AGAIN = 5.0  # seconds
 A_KEY = 250  # waiters for each key, which may hold twice as many
 QUIET = 5.5  # seconds that are watched
 THREADS = 24  # those of the pool and the event loop, never one for each that waits
+CALM = 7  # looks, a quarter of a second apart, in which nothing moves
 
 ACTIVITY = """
 SELECT pid, state, query, extract(epoch FROM state_change)
@@ -54,7 +56,7 @@ async def story(
     web: Installation, stage: Stage, requests: list[Request], many: int
 ) -> None:
     async with crowd(web, stage, requests, many) as waiting:
-        await everybody_waits(web, many)
+        assert await beside(lambda: everybody_waits(web, many)) <= THREADS
         await beside(lambda: check_quiet(web))
         first, others = requests[0], requests[1:]
 
@@ -66,11 +68,8 @@ async def story(
         for request in others:
             await beside(lambda request=request: stage.answer(request))  # type: ignore[misc]
         for tasks in waiting.values():
-            for answer in await asyncio.gather(*tasks):
-                assert (answer.status_code, answer.json()["status"]) == (
-                    200,
-                    "approved",
-                )
+            for status, document in await asyncio.gather(*tasks):
+                assert (status, document["status"]) == (200, "approved")
 
 
 @asynccontextmanager
@@ -78,21 +77,41 @@ async def crowd(
     web: Installation, stage: Stage, requests: list[Request], many: int
 ) -> Any:
     """Waiters for each request, by its id."""
-    limits = httpx.Limits(max_connections=many)
     keys = await beside(lambda: fresh_keys(stage, 1 + many // A_KEY))
-    async with httpx.AsyncClient(
-        base_url=web.url, limits=limits, timeout=120, trust_env=False
-    ) as client:
 
-        def wait(request: Request, number: int) -> asyncio.Task[httpx.Response]:
-            url = f"/api/v1/approvals/{request.id}?wait=60&until=decided"
-            headers = {"Authorization": f"Bearer {keys[number % len(keys)]}"}
-            return asyncio.create_task(client.get(url, headers=headers))
+    def wait(request: Request, number: int) -> asyncio.Task[Answer]:
+        path = f"/api/v1/approvals/{request.id}?wait=60&until=decided"
+        return asyncio.create_task(asked(web.url, path, keys[number % len(keys)]))
 
-        yield {
-            request.id: [wait(request, n) for n in range(many // REQUESTS)]
-            for request in requests
-        }
+    waiting = {
+        request.id: [wait(request, n) for n in range(many // REQUESTS)]
+        for request in requests
+    }
+    try:
+        yield waiting
+    finally:
+        for task in (task for tasks in waiting.values() for task in tasks):
+            task.cancel()
+
+
+type Answer = tuple[int, dict[str, Any]]
+
+
+async def asked(url: str, path: str, key: str) -> Answer:
+    """One request on a connection of its own; a client would cost more than it asks."""
+    where = urlsplit(url)
+    reader, writer = await asyncio.open_connection(where.hostname, where.port)
+    head = (
+        f"GET {path} HTTP/1.1",
+        f"Host: {where.netloc}",
+        f"Authorization: Bearer {key}",
+    )
+    writer.write("\r\n".join((*head, "Connection: close", "", "")).encode())
+    try:
+        said, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    finally:
+        writer.close()
+    return int(said.split()[1]), json.loads(body)
 
 
 def fresh_keys(stage: Stage, many: int) -> list[str]:
@@ -100,28 +119,31 @@ def fresh_keys(stage: Stage, many: int) -> list[str]:
     return [fresh_key(alice, robot.agent).text for _ in range(many)]
 
 
-async def everybody_waits(web: Installation, many: int) -> None:
-    """All are connected, all gave their thread back, and nothing is read any more."""
-    quiet_since = time.monotonic()
+def everybody_waits(web: Installation, many: int) -> int:
+    """All are let in and looked after, and nothing is read any more; the most threads
+    that this took. Watched from beside the loop, which has its hands full."""
     seen: set[Any] = set()
-    while time.monotonic() - quiet_since < 1.5:
-        rows = set(await beside(activity))
+    most = calm = 0
+    while calm < CALM:
+        rows = set(activity())
         busy = {state for _, state, _, _ in rows} != {"idle"}
-        coming = (
-            connections(web) < many // REQUESTS * REQUESTS or threads(web) > THREADS
-        )
-        if rows != seen or busy or coming:
-            seen, quiet_since = rows, time.monotonic()
-        await asyncio.sleep(0.25)
+        held = threads(web)
+        most = max(most, held)
+        coming = sockets(web) < many // REQUESTS * REQUESTS or held > THREADS
+        begun = any("LISTEN" in query for _, _, query, _ in rows)
+        calm = 0 if rows != seen or busy or coming or not begun else calm + 1
+        seen = rows
+        time.sleep(0.25)
+    return most
 
 
-def connections(web: Installation) -> int:
-    """How many are connected to the web process, from the kernel's own table."""
-    port = f":{int(web.url.rpartition(':')[2]):04X}"
-    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
-    return sum(
-        line.split()[1].endswith(port) and line.split()[3] == "01" for line in lines
-    )
+def sockets(web: Installation) -> int:
+    """How many the web process has open: a connection counts once it was let in."""
+    found = 0
+    for one in Path(f"/proc/{web.processes.pid('web')}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found += str(one.readlink()).startswith("socket:")
+    return found
 
 
 def check_quiet(web: Installation) -> None:
