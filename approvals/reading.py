@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import F, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 from approvals.envelope import Envelope
 from approvals.models import (
@@ -44,6 +44,7 @@ class Snapshot:
     decisions: tuple[Decision, ...]
     jobs: tuple[ResumeJob, ...]
     context: Context | None = None
+    others_act: bool = False
 
     @property
     def is_decided(self) -> bool:
@@ -57,7 +58,15 @@ class Snapshot:
             return False
         if self.effect is not None and self.effect.state not in ENDED:
             return False
-        return self.pause.closed_at is not None or self._is_released()
+        return (
+            self.pause.closed_at is not None or self._is_released() or self._is_undone()
+        )
+
+    def _is_undone(self) -> bool:
+        """Nothing comes of it, and its agent was woken, while others of its pause are
+        left to be acted on: the agent need not act on those in order to hear of this."""
+        woken = any(job.code == "woken" for job in self.jobs)
+        return woken and self.others_act and self.request.state != S.CONSUMED
 
     def _is_released(self) -> bool:
         """Of a pause that waits for each alone, once its own work is done."""
@@ -98,7 +107,7 @@ def snapshots(requests: Sequence[Request]) -> list[Snapshot]:
     """All of them in as many queries as one takes; with their tools and queues at hand."""
     ids = [request.id for request in requests]
     of = {"request_id__in": ids}
-    pauses = Pause.objects.in_bulk({request.pause_id for request in requests})
+    pauses = _pauses(requests)
     current = Revision.objects.filter(**of, number=F("request__revision"))
     revisions = {one.request_id: one for one in current}
     grants = {one.request_id: one for one in _newest(Grant.objects.filter(**of))}
@@ -123,9 +132,19 @@ def snapshots(requests: Sequence[Request]) -> list[Snapshot]:
             decisions=tuple(decided[request.id]),
             jobs=tuple(jobs[request.id]),
             context=contexts.get(request.context_id),
+            others_act=pauses[request.pause_id].acts,  # type: ignore[attr-defined]
         )
         for request in requests
     ]
+
+
+def _pauses(requests: Sequence[Request]) -> dict[UUID, Pause]:
+    """Their pauses; one `acts` when all is decided and something was approved."""
+    of = Request.objects.filter(pause_id=OuterRef("id"))
+    agreed = of.filter(state__in=(S.APPROVED, S.CONSUMED))
+    acts = Exists(agreed) & ~Exists(of.filter(state__in=OPEN))
+    rows: QuerySet[Pause] = Pause.objects.annotate(acts=acts)
+    return rows.in_bulk({request.pause_id for request in requests})
 
 
 def _contexts(requests: Sequence[Request]) -> dict[UUID | None, Context]:

@@ -5,6 +5,8 @@ from django.urls import path
 from approvals.aap import views as aap
 from approvals.api import views as api
 from approvals.api.contexts import ContextView, SummariesView
+from approvals.compat import views as compat
+from approvals.compat.waiting import hitl_response, human_response
 from approvals.stream import stream
 from approvals.views.break_glass import break_glass_page
 from approvals.views.broken import broken_glass, post_review
@@ -41,6 +43,11 @@ urlpatterns = [
     path(f"{API}/approvals/<uuid:id>/revoke", api.RevokeView.as_view()),
     path(f"{API}/events", events),
     path(f"{API}/effects/<uuid:id>/report", api.ReportView.as_view()),
+    path(f"{API}/compat/hitl-requests", compat.HITLRequestsView.as_view()),
+    path(f"{API}/compat/hitl-requests/<uuid:id>", hitl_response),
+    path(f"{API}/compat/human-interrupts", compat.HumanInterruptsView.as_view()),
+    path(f"{API}/compat/human-interrupts/<uuid:id>", human_response),
+    path(f"{API}/compat/resumes", compat.ResumesView.as_view()),
     path(AAP, aap.requests),
     path(f"{AAP}/<uuid:id>", aap.one),
     path(f"{AAP}/<uuid:id>/consume", aap.consumption),

@@ -342,6 +342,10 @@ SPECTACULAR_SETTINGS = {
         "EffectState": "checkpoints.models.Effect.State",
         "SessionState": ["open", "waiting"],
         "Verdict": "approvals.asks.VERDICTS",
+        "HITLAnswer": ["approve", "edit", "reject", "respond"],
+        "HumanAnswer": ["accept", "ignore", "response", "edit"],
+        "AGUIOutcomeType": ["success", "interrupt"],
+        "TypeEnum": "sessions.media.NAMES",
     },
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "POSTPROCESSING_HOOKS": [

@@ -59,6 +59,7 @@ TYPES: Final[Mapping[str, Media]] = {
     "text/markdown": _written(_text, "text/markdown", ".md"),
     "text/plain": _written(_text, "text/plain", ".txt", ".log"),
 }
+NAMES: Final = list(TYPES)
 
 
 def is_what_it_says(content: bytes, media_type: str) -> bool:

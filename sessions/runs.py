@@ -88,6 +88,14 @@ def require_writer(run: Run, fence: int) -> None:
         raise STALE_WRITER("Its lease was claimed again: stop, or claim it anew.")
 
 
+def go_on_with(run: Run) -> Run:
+    """Whoever works on in a locked run that opened for a question alone keeps it."""
+    if run.asks_only:
+        update_exactly_one(Run.objects.filter(id=run.id), asks_only=False)
+        run.asks_only = False
+    return run
+
+
 def require_live(run: Run) -> None:
     """Raises `run_ended` (409) once the run is completed, failed or cancelled."""
     if run.state in ENDED:

@@ -317,6 +317,10 @@ class RunSummary(serializers.Serializer[Any]):
     version = serializers.IntegerField(help_text="Of the facts; also the ETag.")
     reason = serializers.CharField()
     result = serializers.JSONField(allow_null=True)
+    asks_only = serializers.BooleanField(
+        help_text="It opened with what was asked in one call, and nothing else was done"
+        " in it: whoever reports the last outcome ends it."
+    )
     created_at = serializers.DateTimeField()
     ended_at = serializers.DateTimeField(allow_null=True)
 

@@ -98,7 +98,7 @@ def submit(
             raise WRONG_MODE("It is carried out by its worker, not by the caller.")
         return _keep(principal, request, submission, key, digest), True
 
-    gate = gate_to_request(principal, ask, opens=True)
+    gate = gate_to_request(principal, [ask], opens=True)
     return perform(principal.tenant_id, work, gate=gate)
 
 

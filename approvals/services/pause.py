@@ -22,7 +22,7 @@ from kernel.clock import database_now
 from kernel.json_schema import check_schema
 from kernel.scope import tenant_transaction
 from sessions.models import Run, Session
-from sessions.runs import lock_run, move_run, require_writer
+from sessions.runs import go_on_with, lock_run, move_run, require_writer
 from tenants.idempotency import Once
 from tenants.models import ApiKey
 from tenants.principal import Principal
@@ -53,6 +53,7 @@ def pause_run(
         check_header(position, pointer="/checkpoint")
         run = lock_run(run_id, agent_id=principal.agent_id)
         require_writer(run, fence)
+        go_on_with(run)
         return stop_and_ask(verb, principal, run, position, asks, resume_when)
 
     gate = gate_to_ask(principal.tenant_id, asks)

@@ -1,5 +1,6 @@
 """The agent answers a request for changes, or takes its question back."""
 
+from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from approvals.services.editing import revise_in
 from approvals.services.ending import dismiss_decisions, end_request, expire
 from approvals.services.granting import end_grant, end_jobs, owe_when_ready
 from approvals.services.scene import lock_scene_of, scene_of
-from approvals.states import OPEN
+from approvals.states import LIVE
 from checkpoints.models import Tool
 from kernel.clock import database_now
 from kernel.problems import Problem
@@ -88,23 +89,69 @@ def withdraw(
 
     def work(verb: Verb) -> Request | Problem:
         request = lock_own(principal, request_id)
-        if request.state == Request.State.CANCELLED:
-            return request
-        if request.state not in OPEN | {Request.State.APPROVED}:
+        if request.state not in LIVE | {Request.State.CANCELLED}:
             return _not_open(request)
-        why = redacted_text(reason, principal.tenant_id)
-        _end_live_grant(verb, principal, request, why)
-        end_request(
-            verb,
-            request,
-            Request.State.CANCELLED,
-            database_now(),
-            why,
-            actor=principal.actor,
-        )
-        return request
+        return _withdraw(verb, principal, request, reason)
 
     return _raised(perform(principal.tenant_id, work, once=once))
+
+
+def take_back(
+    principal: Principal,
+    *,
+    request_ids: Sequence[UUID],
+    unwanted: Collection[UUID],
+    reason: str,
+    place: str,
+    once: Once | None = None,
+) -> list[Request]:
+    """Of the agent's own requests withdraw those that are `unwanted`: all, or none.
+
+    One that ended otherwise stays as it is. Returns all of them, in their order. Raises
+    `not_found`, `environment_differs`, and `too_late` once one was executed. `place` is
+    the pointer of one of them in the body, by its number.
+    """
+
+    def work(verb: Verb) -> list[Request]:
+        found: dict[UUID, Request] = {}
+        for id in _in_order(principal, request_ids, place):
+            request = found[id] = lock_own(principal, id)
+            if id in unwanted and request.state == Request.State.CONSUMED:
+                where = place.format(request_ids.index(id))
+                raise TOO_LATE("It was executed before it was taken back.", where)
+            if id in unwanted and request.state in LIVE:
+                _withdraw(verb, principal, request, reason)
+        return [found[id] for id in request_ids]
+
+    return perform(principal.tenant_id, work, once=once)
+
+
+def _in_order(principal: Principal, ids: Sequence[UUID], place: str) -> list[UUID]:
+    """Runs are locked before their requests, each kind in the order of its ids."""
+    own = Request.objects.filter(id__in=ids, agent_id=principal.agent_id)
+    runs = dict(own.values_list("id", "run_id"))
+    for index, id in enumerate(ids):
+        if id not in runs:
+            raise NOT_FOUND("No such request.", place.format(index))
+    return sorted(runs, key=lambda id: (runs[id], id))
+
+
+def _withdraw(
+    verb: Verb, principal: Principal, request: Request, reason: str
+) -> Request:
+    if request.state == Request.State.CANCELLED:
+        return request
+    why = redacted_text(reason, principal.tenant_id)
+    _end_live_grant(verb, principal, request, why)
+    end_request(
+        verb,
+        request,
+        Request.State.CANCELLED,
+        database_now(),
+        why,
+        actor=principal.actor,
+    )
+    return request
 
 
 def _not_open(request: Request) -> Problem:

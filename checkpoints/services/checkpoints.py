@@ -13,6 +13,7 @@ from sessions.models import Run
 from sessions.runs import (
     PAUSE_OPEN,
     WAITING,
+    go_on_with,
     lock_run,
     require_state,
     require_writer,
@@ -46,6 +47,7 @@ def save_checkpoint(
         if run.state in WAITING:
             raise PAUSE_OPEN("No checkpoint may follow until it is decided.")
         require_state(run, State.RUNNING)
+        go_on_with(run)
         return add_checkpoint(verb, run, position, actor=who.actor)
 
     return perform(who.tenant_id, work, once=once)

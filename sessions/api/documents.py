@@ -103,6 +103,7 @@ def run_row(run: Run) -> dict[str, Any]:
         "version": run.version,
         "reason": run.reason,
         "result": run.result,
+        "asks_only": run.asks_only,
         "created_at": run.created_at,
         "ended_at": run.ended_at,
     }

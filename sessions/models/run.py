@@ -43,6 +43,7 @@ class Run(TenantModel):
     head_digest = models.BinaryField(max_length=32, null=True)
     reason = models.TextField(blank=True)  # why it ended, or needs attention
     result = models.JSONField(null=True)
+    asks_only = models.BooleanField(default=False, db_default=False)
     ended_at = models.DateTimeField(null=True)
 
     class Meta:

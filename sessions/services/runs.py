@@ -15,6 +15,7 @@ from sessions.runs import (
     WAITING,
     add_transition,
     extend_lease,
+    go_on_with,
     lock_run,
     move_run,
     require_state,
@@ -78,8 +79,12 @@ def begin_run(
     external_id: str | None = None,
     branch: int | None = None,
     lease_seconds: int = LEASE_SECONDS,
+    asks_only: bool = False,
 ) -> Run:
-    """Start a run of a locked session, inside a verb under `gate_to_start`."""
+    """Start a run of a locked session, inside a verb under `gate_to_start`.
+
+    One that `asks_only` opens for questions asked in one call, and for nothing else.
+    """
     if session.erased_at is not None:
         raise DATA_ERASED()
     kind = workflow_to_start(verb, workflow)
@@ -91,6 +96,7 @@ def begin_run(
         stage=Contract.of(kind).initial,
         external_id=external_id,
         branch=branch_to_run_on(verb, session, actor=who.actor, wanted=branch),
+        asks_only=asks_only,
     )
     extend_lease(run, holder=who.key_id, seconds=lease_seconds)
     before = {"from_state": "", "from_stage": ""}
@@ -160,6 +166,7 @@ def record_transition(
         run = lock_run(run_id, agent_id=who.agent_id)
         require_writer(run, fence)
         require_version(run, expected_version)
+        go_on_with(run)
         _refuse_reviewer(facts)
         _check_proofs(facts)
         return write_facts(

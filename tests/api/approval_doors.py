@@ -25,6 +25,35 @@ def asked(world: World | None = None, **more: Any) -> dict[str, Any]:
     )
 
 
+def around() -> dict[str, Any]:
+    return {
+        "subject": "customer-7",
+        "risk": "low",
+        "decide_within": 600,
+        "use_within": 600,
+    }
+
+
+def hitl() -> dict[str, Any]:
+    return {
+        "action_requests": [
+            {"name": "pay", "args": ARGUMENTS, "description": "Because."}
+        ],
+        "review_configs": [{"action_name": "pay", "allowed_decisions": ["approve"]}],
+        "keyturn": around(),
+    }
+
+
+def human() -> dict[str, Any]:
+    names = ("allow_ignore", "allow_respond", "allow_edit", "allow_accept")
+    return {
+        "action_request": {"action": "pay", "args": ARGUMENTS},
+        "config": dict.fromkeys(names, True),
+        "description": "Because.",
+        "keyturn": around(),
+    }
+
+
 def free(*prefixes: str) -> tuple[str, ...]:
     names = ("arguments", "target", "response_schema", "preconditions/0/equals")
     return tuple(f"{prefix}/{name}" for prefix in prefixes for name in names)
@@ -116,5 +145,49 @@ OF_APPROVALS: Final = (
         },
         free=("/evidence",),
         fence=lambda world: world.redeemed.run.fence,
+    ),
+    Door(
+        method="post",
+        route="compat/hitl-requests",
+        place="compat/hitl-requests",
+        body=lambda _: hitl(),
+        free=("/action_requests/0/args",),
+    ),
+    Door(
+        method="get",
+        route="compat/hitl-requests/<uuid:id>",
+        place="compat/hitl-requests/{hitl}",
+        query=("wait",),
+    ),
+    Door(
+        method="post",
+        route="compat/human-interrupts",
+        place="compat/human-interrupts",
+        body=lambda _: human(),
+        free=("/action_request/args",),
+        nullable=("/description",),
+    ),
+    Door(
+        method="get",
+        route="compat/human-interrupts/<uuid:id>",
+        place="compat/human-interrupts/{human}",
+        query=("wait",),
+    ),
+    Door(
+        method="post",
+        route="compat/resumes",
+        place="compat/resumes",
+        body=lambda world: {
+            "resume": [
+                {
+                    "interruptId": str(world.pending.id),
+                    "status": "cancelled",
+                    "payload": True,
+                    "metadata": {"page": 7},
+                }
+            ]
+        },
+        free=("/resume/0/payload", "/resume/0/metadata"),
+        nullable=("/resume/0/payload", "/resume/0/metadata"),
     ),
 )

@@ -51,6 +51,7 @@ STRANGE_KEYS: Final = ("zz", "__proto__", "", "a/b~c", "id", "tenant_id", "state
 # Texts that are their sender's own: nothing is taken from them.
 PROSE: Final = {
     "subject",
+    "description",
     "title",
     "external_id",
     "reason",

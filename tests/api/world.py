@@ -6,11 +6,14 @@ from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
 
+from approvals.asks import Ask
+from approvals.compat.kinds import HITL, HUMAN, Shape
 from approvals.context import Wanted
-from approvals.models import Decision, Request, ResumeJob
+from approvals.models import Decision, Pause, Request, ResumeJob
 from approvals.resume.work import work
 from approvals.services.contexts import record_context
 from approvals.services.redeem import redeem
+from approvals.services.request import Around, request_together
 from checkpoints.checkpoint import Position
 from checkpoints.services import save_checkpoint
 from kernel.scope import tenant_transaction
@@ -27,7 +30,17 @@ from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.factories import House
 
 TEXT: Final = "text/plain"
-NAMES: Final = ("session", "said", "run", "pending", "unclear", "approved", "effect")
+NAMES: Final = (
+    "session",
+    "said",
+    "run",
+    "pending",
+    "unclear",
+    "approved",
+    "effect",
+    "hitl",
+    "human",
+)
 
 
 @dataclass(kw_only=True)
@@ -111,6 +124,26 @@ class World:
             job = ResumeJob.objects.get(request=request)
         assert work(job.id) == "ready"
         return request
+
+    @cached_property
+    def hitl(self) -> Pause:
+        """Two actions of a framework, asked about together."""
+        return self._asked(HITL, 2)
+
+    @cached_property
+    def human(self) -> Pause:
+        """One action, in the older form."""
+        return self._asked(HUMAN, 1)
+
+    def _asked(self, shape: Shape, many: int) -> Pause:
+        asks = [Ask(tool="pay", arguments=ARGUMENTS)] * many
+        requests, _ = request_together(
+            self.house.robot.principal,
+            asks=shape.named(asks),
+            around=Around(subject="customer-7"),
+            place=shape.place,
+        )
+        return requests[0].pause
 
     @cached_property
     def redeemed(self) -> Request:
