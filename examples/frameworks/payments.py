@@ -18,8 +18,10 @@ class Bank:
 
     def send_payment(self, payee: str, amount: str) -> str:
         """Pay. The key of the effect goes along, as a bank would want it."""
-        payment = {"payee": payee, "amount": amount}
-        line = {**payment, "key": current_effect().idempotency_key}
+        return self.pay(payee, amount, key=current_effect().idempotency_key)
+
+    def pay(self, payee: str, amount: str, *, key: str) -> str:
+        line = {"payee": payee, "amount": amount, "key": key}
         with self.ledger.open("a") as file:
             file.write(json.dumps(line) + "\n")
         return f"Paid {amount} to {payee}."

@@ -64,6 +64,19 @@ def test_a_page_takes_back_and_answers_nothing(world: World) -> None:
     assert world.effects() == []
 
 
+def test_a_no_of_the_page_is_taken_at_its_word(world: World) -> None:
+    with world.client() as client, opened(client) as run:
+        pay, mail = run.pause(ASKS)
+        no, neither = {"approved": False}, {"approved": False, "because": "x"}
+        body = [
+            entry(pay.id, "resolved", no),
+            entry(mail.id, "resolved", neither),
+        ]
+        found = run.drive(take_resume(run, body))
+        run.cancel("Enough.")
+    assert [one.status for one in found] == ["cancelled", "pending"]
+
+
 def test_what_is_approved_can_still_be_taken_back(people: FakeApprover) -> None:
     people.approve()
     with people.client() as client, opened(client) as run:

@@ -11,6 +11,7 @@ import pytest
 
 from keyturn import Ask, NothingDone, Position, Unintelligible, Unreported, cli, errors
 from keyturn.acting import redeem_when_ready
+from keyturn.flows import Busy
 from tests.sdk.worlds import Real
 
 USAGE = {errors.NotConfigured, errors.NotExact, errors.KeyReused}
@@ -206,6 +207,10 @@ def test_what_was_done_and_could_not_be_told_has_a_code_of_its_own() -> None:
     codes = [cli._exit_code(one.__new__(one)) for one in (Unreported, Unintelligible)]
     assert codes == [9, 76]
     assert cli._exit_code(NothingDone()) == 8
+
+
+def test_a_busy_server_has_refused_nothing() -> None:
+    assert cli._exit_code(Busy(503, {})) == cli._exit_code(Busy(429, {})) == 69
 
 
 def test_no_server_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples.waiting import wait_until
 from tests.sdk.worlds import Real
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = ["provider_loop", "langgraph_agent", "openai_agent", "pydantic_agent"]
+EXAMPLES = [
+    "claude_agent",
+    "provider_loop",
+    "langgraph_agent",
+    "langchain_agent",
+    "openai_agent",
+    "pydantic_agent",
+]
 
 
 def run_example(name: str, real: Real, ledger: Path) -> str:
@@ -33,9 +41,12 @@ def test_it_pays_once_and_what_was_approved(
     assert "A person is asked: " in run_example(name, real, ledger)
     assert not ledger.exists()
     real._answer("edit", {"arguments": {"amount": "1200.00"}})
+    wait_until(lambda: real.api.get("approvals").json()["items"][0]["next"] == "redeem")
     assert "Paid 1200.00 to Halden Paper." in run_example(name, real, ledger)
     run_example(name, real, ledger)
     (line,) = ledger.read_text().splitlines()
     assert json.loads(line)["amount"] == "1200.00"
-    assert real.effects() == [("send_payment", "confirmed", "")]
+    ((tool, *came),) = real.effects()
+    assert tool.endswith("send_payment")
+    assert came == ["confirmed", ""]
     assert real.runs() == ["completed"]

@@ -187,6 +187,7 @@ def test_a_run_is_started_claimed_and_read(api: Api, session_id: str) -> None:
         "version": 0,
         "reason": "",
         "result": None,
+        "asks_only": False,
         "created_at": started["created_at"],
         "ended_at": None,
         "facts": {},

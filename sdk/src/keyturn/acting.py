@@ -34,6 +34,7 @@ from keyturn.flows import (
     send,
     wait,
 )
+from keyturn.waiting import STOPPED, Waiting, give_up, tell_waiting
 
 log = logging.getLogger("keyturn")
 
@@ -304,10 +305,24 @@ def ask_and_take(
     action: Action[R],
     *,
     timeout: float | None,
+    waiting: Waiting | None = None,
+    found_again: bool = True,
 ) -> Flow[R]:
-    """Ask in one call, act, and end the run that opened for it."""
+    """Ask in one call, act, and end the run that opened for it.
+
+    `waiting` is told of the question before people are waited for. One that nobody could
+    find again (`found_again=False`) is taken back when the program is stopped meanwhile.
+    """
     approval: Approval = yield from send(connection, asked)
-    return (yield from follow_and_end(connection, approval, action, timeout=timeout))
+    try:
+        yield from tell_waiting(approval, waiting, timeout)
+        return (
+            yield from follow_and_end(connection, approval, action, timeout=timeout)
+        )
+    except STOPPED:
+        if not found_again:
+            yield from give_up(connection, approval)
+        raise
 
 
 def follow_and_end(
@@ -331,10 +346,13 @@ def follow_and_end(
 
 
 def end_run(connection: Connection, run: str, reason: str = "") -> Flow[None]:
-    """Nothing follows in that run. What is done stays done if it cannot be ended."""
+    """Nothing follows in a run that opened for a question alone; any other goes on.
+
+    What is done stays done if it cannot be ended.
+    """
     try:
         found = yield from send(connection, calls.get_run(run))
-        if found.state != "running":
+        if found.state != "running" or not found.asks_only:
             return
         fence = found.fence
         end = (
@@ -348,22 +366,6 @@ def end_run(connection: Connection, run: str, reason: str = "") -> Flow[None]:
 
 
 def end_run_of(connection: Connection, effect: Effect, outcome: Outcome) -> Flow[None]:
-    """End the run that opened for this effect's question alone; any other goes on."""
-    try:
-        is_alone = yield from _opened_for_one_question(connection, effect.run)
-    except KeyturnError as error:
-        log.warning("run %s could not be read: %s", effect.run, error)
-        return
-    if is_alone:
-        reason = "The action failed." if outcome == "failed" else ""
-        yield from end_run(connection, effect.run, reason=reason)
-
-
-def _opened_for_one_question(connection: Connection, run_id: str) -> Flow[bool]:
-    """Nobody named it, stated anything in it or saved anything to go on from."""
-    run = yield from send(connection, calls.get_run(run_id))
-    if run.external_id is not None or run.version or run.head is None:
-        return False
-    asked = yield from send(connection, calls.list_approvals(run=run_id, limit=2))
-    head = yield from send(connection, calls.get_checkpoint(run_id, "head"))
-    return len(asked.items) == 1 and not head.payload
+    """End the run that opened for this effect's question, once nothing of it is left."""
+    reason = "The action failed." if outcome == "failed" else ""
+    yield from end_run(connection, effect.run, reason=reason)

@@ -43,7 +43,8 @@ def interrupted(run: Work) -> Flow[Json | None]:
 def take_resume(run: Work, entries: Any) -> Flow[list[Approval]]:
     """Take back what was cancelled; the questions that are meant, as they stand.
 
-    The payloads are not looked at. Raises `NotUnderstood` before anything is done.
+    No payload approves anything; one of exactly `{"approved": False}` counts as
+    cancelled. Raises `NotUnderstood` before anything is done.
     """
     asked = yield from questions.asked_before(run, run.id)
     known = {one.id: one for one in asked}
@@ -79,7 +80,8 @@ def _listed(entries: Any) -> Sequence[Any]:
 
 
 def _read(entry: Any, known: Mapping[str, Approval]) -> tuple[str, bool]:
-    """(approval, whether it was cancelled)."""
+    """(approval, whether it is not wanted): a page's no is taken at its word, a yes is
+    nobody's."""
     if not isinstance(entry, Mapping):
         raise NotUnderstood("a resume entry is an object")
     id, status = entry.get("interruptId"), entry.get("status")
@@ -87,4 +89,5 @@ def _read(entry: Any, known: Mapping[str, Approval]) -> tuple[str, bool]:
         raise NotUnderstood("a resume entry names no question of this run")
     if status not in ("resolved", "cancelled"):
         raise NotUnderstood("a resume entry is resolved or cancelled")
-    return id, status == "cancelled"
+    is_no = entry.get("payload") == {"approved": False}
+    return id, status == "cancelled" or is_no

@@ -37,6 +37,13 @@ from keyturn.artifacts import (
 )
 from keyturn.asks import Fact, Position, given
 from keyturn.calling import Answer, Call, get, key_from, key_of, listed, path_of, post
+from keyturn.compat import (
+    ask_hitl_request,
+    ask_human_interrupt,
+    get_hitl_response,
+    get_human_response,
+    resume_interrupts,
+)
 from keyturn.conversations import (
     append_items,
     begin_branch,
@@ -76,6 +83,8 @@ __all__ = [
     "Outcome",
     "Until",
     "append_items",
+    "ask_hitl_request",
+    "ask_human_interrupt",
     "begin_branch",
     "clear_items",
     "get_approval",
@@ -83,6 +92,8 @@ __all__ = [
     "get_artifact_content",
     "get_context",
     "get_effect",
+    "get_hitl_response",
+    "get_human_response",
     "get_session",
     "keep_summary",
     "key_from",
@@ -103,6 +114,7 @@ __all__ = [
     "replace_items",
     "report_effect",
     "request_approval",
+    "resume_interrupts",
     "revise_approval",
     "withdraw_approval",
 ]

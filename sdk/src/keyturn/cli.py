@@ -10,8 +10,9 @@ Exit codes: 0 approved (and the command ended well), 1 rejected or taken back, 2
 3 refused (by the server, or when it was verified again), 4 nobody has answered yet (or it
 is approved and cannot happen yet), 5 answered instead (the answer is printed), 6 changes
 are asked for, 7 done or taken up before, 8 approved but the command failed, 9 done and
-could not be reported: look before you repeat it, 64 wrong usage, 69 no server, 70 a fault
-of this program, 76 an answer that this version cannot read.
+could not be reported: look before you repeat it, 64 wrong usage, 69 no server, or one that
+was busy for as long as --patience, 70 a fault of this program, 76 an answer that this
+version cannot read, 130 stopped (a question without --key is taken back then).
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from keyturn import acting, calls, errors
+from keyturn import acting, calls, errors, flows, waiting
 from keyturn.acting import Action
 from keyturn.asks import Ask
 from keyturn.client import Client
 from keyturn.documents import Approval
 
-USAGE, UNAVAILABLE, BROKEN, UNREADABLE = 64, 69, 70, 76
+USAGE, UNAVAILABLE, BROKEN, UNREADABLE, STOPPED = 64, 69, 70, 76, 130
 _EXITS: Mapping[type[errors.KeyturnError], int] = {
     errors.Expired: 2,
     errors.NotApproved: 1,
@@ -49,6 +50,7 @@ _EXITS: Mapping[type[errors.KeyturnError], int] = {
     errors.Unreported: 9,
     errors.Unintelligible: UNREADABLE,
     errors.Unreachable: UNAVAILABLE,
+    flows.Busy: UNAVAILABLE,
     errors.Refused: 3,
 }
 
@@ -71,6 +73,8 @@ def main(words: Sequence[str] | None = None, out: TextIO | None = None) -> int:
         if isinstance(error, errors.Answered):
             _print(error.response, out)
         return _fail(error, _exit_code(error))
+    except KeyboardInterrupt:
+        return STOPPED
     except Exception:  # Python's own 1 would say that somebody rejected it
         traceback.print_exc()
         return BROKEN
@@ -111,9 +115,14 @@ def ask(client: Client, options: argparse.Namespace) -> Any:
     )
     _tell(f"asked: {asked.review_url}")
     timeout = options.timeout if options.wait else 0
-    if options.command:
-        return _act(client, asked, options.command, timeout)
-    return _take(client, asked, timeout)
+    try:
+        if options.command:
+            return _act(client, asked, options.command, timeout)
+        return _take(client, asked, timeout)
+    except KeyboardInterrupt:
+        if options.key is None:  # nobody could find it again
+            client.drive(waiting.give_up(client, asked))
+        raise
 
 
 def _take(client: Client, asked: Approval, timeout: float | None) -> Any:

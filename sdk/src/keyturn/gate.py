@@ -15,6 +15,7 @@ from keyturn.acting import Action, ask_and_take
 from keyturn.asks import Ask, Risk
 from keyturn.client import AsyncClient, Client
 from keyturn.flows import Connection, Flow
+from keyturn.waiting import Waiting, say_waiting
 from keyturn.work import AsyncRun, Run
 
 P = ParamSpec("P")
@@ -38,6 +39,7 @@ def require_approval(
     repeatable: bool = False,
     decide_within: int | None = None,
     use_within: int | None = None,
+    on_wait: Waiting | None = say_waiting,
     client: Client | AsyncClient | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let a function run only once its call was approved, with the approved arguments.
@@ -50,8 +52,13 @@ def require_approval(
     call is a question of its own.
     `nothing_done` names exceptions after which certainly nothing has happened; after any
     other the outcome is reported as unknown. `external_id` takes the result and names
-    what was made. `repeatable`: see `Action`. Inside a run's block the question belongs
+    what was made. `on_wait` is told of the question before people are waited for: by
+    default a line with its `review_url` goes to standard error; None says nothing.
+    `repeatable`: see `Action`. Inside a run's block the question belongs
     to that run.
+
+    A call without a `key`, outside a run, that is stopped while it waits (Ctrl-C, a
+    cancelled task) takes its question back: nobody could find it again.
 
     The call raises `Paused`, `Rejected`, `Expired`, `TakenBack`, `Answered`,
     `ChangesRequested`, `DoneAlready`, `InDoubt`, `VerificationRefused`, `NotExact`,
@@ -75,6 +82,7 @@ def require_approval(
             explanation=explanation,
             subject=subject,
             timeout=wait,
+            on_wait=on_wait,
             action=Action(
                 function=function,
                 tool=tool,
@@ -101,6 +109,7 @@ class Gate:
     explanation: Text | None
     subject: str | None
     timeout: float | None
+    on_wait: Waiting | None
     action: Action[Any]
 
     def alone(self, connection: Connection, arguments: dict[str, Any]) -> Flow[Any]:
@@ -112,7 +121,14 @@ class Gate:
             subject=self.subject,
             key=None if key is None else calls.key_from(ask.tool, key),
         )
-        return ask_and_take(connection, asked, self.action, timeout=self.timeout)
+        return ask_and_take(
+            connection,
+            asked,
+            self.action,
+            timeout=self.timeout,
+            waiting=self.on_wait,
+            found_again=key is not None,
+        )
 
     def within(self, run: Any, arguments: dict[str, Any]) -> Flow[Any]:
         """Asked in the run that is under way."""
@@ -120,7 +136,9 @@ class Gate:
         key = _told(self.key, arguments)
         if key is not None:
             ask = questions.keyed(ask, key)
-        return work.act(run, ask, self.action, timeout=self.timeout)
+        return work.act(
+            run, ask, self.action, timeout=self.timeout, waiting=self.on_wait
+        )
 
     def arguments(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The whole call by name, defaults included: what a person is shown."""

@@ -166,7 +166,8 @@ def _settle_gated(
     for tool, call in gated:
         output = yield from act_on(run, tool, call, timeout=timeout)
         state["outputs"][call.id] = asdict(output)
-        yield from work.checkpoint(run, state)
+        if run.document.state == "running":  # else others of the pause come first
+            yield from work.checkpoint(run, state)
 
 
 def until_decided(

@@ -29,6 +29,7 @@ from keyturn.documents import Approval, Places, RunDocument, Saved, Version
 from keyturn.drivers import Async, Operation, Sync
 from keyturn.errors import KeyturnError, Unintelligible
 from keyturn.flows import Connection, Flow, Step, claim, send, wait
+from keyturn.waiting import Waiting, tell_waiting
 
 if TYPE_CHECKING:
     from keyturn.client import AsyncClient, Client
@@ -237,9 +238,14 @@ def act(
     *,
     state: Any = None,
     timeout: float | None = None,
+    waiting: Waiting | None = None,
 ) -> Flow[R]:
-    """Ask, wait, redeem, act with the approved arguments and report."""
+    """Ask, wait, redeem, act with the approved arguments and report.
+
+    `waiting` is told of the question before people are waited for.
+    """
     (asked,) = yield from pause(run, [ask], state=state)
+    yield from tell_waiting(asked, waiting, timeout)
     try:
         turn = yield from redeem_when_ready(
             run, asked.id, timeout=timeout, repeatable=action.repeatable

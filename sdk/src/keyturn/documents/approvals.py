@@ -136,3 +136,29 @@ class Pause:
     pause: str
     checkpoint: PausedAt
     requests: tuple[Approval, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interrupt:
+    """A framework's questions; `response` is in its own shape, once all are `answered`."""
+
+    id: str
+    run: str
+    answered: bool
+    response: dict[str, Any] | None
+    requests: tuple[Approval, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedInterrupt(Interrupt):
+    """Right after asking: also the fence of the run that waits."""
+
+    fence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """AG-UI's `outcome` of what was named, and how each question stands."""
+
+    outcome: dict[str, Any]
+    requests: tuple[Approval, ...]

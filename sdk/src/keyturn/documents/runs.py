@@ -43,6 +43,8 @@ class RunSummary:
     created_at: datetime
     ended_at: datetime | None
     branch: int
+    asks_only: bool = False
+    """It opened with what was asked in one call, and nothing else was done in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

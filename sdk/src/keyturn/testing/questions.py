@@ -29,17 +29,20 @@ class Questions(Runs):
 
     def _run_for(self, asked: Asked) -> Json:
         if "run" in asked.body:
-            return self.written(Asked(["", asked.body["run"]], {}, asked.fence))
+            run = self.written(Asked(["", asked.body["run"]], {}, asked.fence))
+            run["asks_only"] = False
+            return run
         session = asked.body.get("session")
         if session is None:
             subject = asked.body.get("subject", "unspecified")
             session = self.open_session(Asked([], {"subject": subject}, 0))[1]["id"]
-        return self.new_run(self.session(session)["id"])
+        return self.new_run(self.session(session)["id"], asks_only=True)
 
     def pause(self, asked: Asked) -> tuple[int, Json]:
         run = self.written(asked)
         if run["state"] != "running":
             raise Refuse(409, "pause_open")
+        run["asks_only"] = False
         saved, pause = self.add_checkpoint(run, asked.body["checkpoint"]), str(uuid4())
         asks = [self.ask(run, one, pause) for one in asked.body["requests"]]
         return 201, {

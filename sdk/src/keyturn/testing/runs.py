@@ -57,7 +57,9 @@ class Runs(Rows):
                 return 200, known
         return 201, self.new_run(self.session(asked.id)["id"], name)
 
-    def new_run(self, session: str, name: str | None = None) -> Json:
+    def new_run(
+        self, session: str, name: str | None = None, *, asks_only: bool = False
+    ) -> Json:
         run: Json = {
             "id": str(uuid4()),
             "session": session,
@@ -75,6 +77,7 @@ class Runs(Rows):
             "created_at": self.time(),
             "ended_at": None,
             "branch": 0,
+            "asks_only": asks_only,
             "facts": {},
             "open_requests": [],
         }
@@ -94,7 +97,7 @@ class Runs(Rows):
         run = self.written(asked)
         if asked.body["expected_version"] != run["version"]:
             raise Refuse(409, "stale_version")
-        run["version"] += 1
+        run |= {"version": run["version"] + 1, "asks_only": False}
         run["stage"] = asked.body.get("stage", run["stage"])
         unsaid = {"reference": "", "evidence_digest": "", "age_seconds": 0.0}
         unsaid |= {"lapsed": False}
@@ -111,6 +114,7 @@ class Runs(Rows):
         run = self.written(asked)
         if run["state"] == "paused":
             raise Refuse(409, "pause_open")
+        run["asks_only"] = False
         return 201, self.add_checkpoint(run, asked.body)
 
     def add_checkpoint(self, run: Json, position: Json) -> Json:
