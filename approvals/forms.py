@@ -28,6 +28,7 @@ class AnswerForm(forms.Form):
     reason = forms.CharField(required=False, max_length=LONGEST, strip=False)
     template = forms.CharField(required=False, max_length=LONGEST_TEMPLATE)
     response = forms.CharField(required=False, max_length=LONGEST, strip=False)
+    on_behalf_of = forms.UUIDField(required=False)
     arguments = forms.CharField(required=False, max_length=ANSWER_BYTES, strip=False)
 
     def answer(self, response_schema: Mapping[str, Any] | None) -> Answer:
@@ -42,6 +43,7 @@ class AnswerForm(forms.Form):
             reason=self._reason(),
             arguments=self._arguments() if verdict == "edit" else None,
             response=self._reply(response_schema) if verdict == "respond" else None,
+            on_behalf_of=said["on_behalf_of"],
         )
 
     def _reason(self) -> str:
@@ -148,6 +150,15 @@ class NotificationsForm(forms.Form):
             self.fields[kind] = forms.TypedChoiceField(
                 choices=Pace.choices, coerce=Pace
             )
+
+
+class LeaveForm(forms.Form):
+    """Who is asked instead, and on which days; the verb judges all of it."""
+
+    delegate = forms.UUIDField()
+    first_day = forms.DateField(input_formats=["%Y-%m-%d"])
+    last_day = forms.DateField(input_formats=["%Y-%m-%d"])
+    note = forms.CharField(required=False)
 
 
 class Flawed(Exception):

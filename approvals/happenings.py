@@ -27,6 +27,8 @@ KINDS: Final[Mapping[str, str]] = {
     "request.answered": "approval.decided",
     "request.expired": "approval.expired",
     "request.lapsed": "approval.expired",
+    "request.reminded": "approval.reminded",
+    "request.escalated": "approval.escalated",
     "request.revoked": "approval.revoked",
     "request.cancelled": "approval.cancelled",
     "approval.broke_glass": "approval.broke_glass",
@@ -43,6 +45,7 @@ KINDS: Final[Mapping[str, str]] = {
 }
 # Kinds that are events only when they say certain things: see `type_of`.
 SOMETIMES: Final = ("decision.recorded", "verification.refused")
+ASKING: Final = frozenset({"approval.reminded", "approval.escalated"})
 EVENT_TYPES: Final = tuple(dict.fromkeys([*KINDS.values(), "approval.authority_lost"]))
 
 
@@ -61,13 +64,18 @@ def type_of(kind: str, actor_type: str, data: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:
-    """One event: what it is about is told by `describe`."""
+    """One event: what it is about is told by `describe`.
+
+    `members` are those whom it concerns, where it is about people's being asked: for what
+    tells them. Nobody outside is told their ids.
+    """
 
     id: UUID
     type: str
     about: str  # request, run or effect
     about_id: UUID
     code: str = ""
+    members: tuple[UUID, ...] = ()
 
 
 def happenings(notes: Iterable[Note]) -> list[Happening]:
@@ -89,7 +97,10 @@ def happening(
         about, about_id = "request", UUID(data["request"])
     assert about_id is not None
     code = str(data.get("code", ""))
-    return Happening(id=id, type=type, about=about, about_id=about_id, code=code)
+    members = tuple(map(UUID, data["members"])) if type in ASKING else ()
+    return Happening(
+        id=id, type=type, about=about, about_id=about_id, code=code, members=members
+    )
 
 
 class Surroundings:

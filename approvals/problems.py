@@ -17,6 +17,18 @@ OWN_REQUEST = declare(
     "own_request", status=403, title="Nobody approves their own request"
 )
 NOT_ELIGIBLE = declare("not_eligible", status=403, title="No rule counts your decision")
+NOT_STANDING_IN = declare(
+    "not_standing_in", status=403, title="You do not stand in for this person here"
+)
+DELEGATION_INVALID = declare(
+    "delegation_invalid", status=422, title="Nobody can stand in like this"
+)
+SNOOZE_INVALID = declare(
+    "snooze_invalid", status=422, title="This cannot be put aside for so long"
+)
+NUDGE_INVALID = declare(
+    "nudge_invalid", status=422, title="People cannot be reminded like this"
+)
 ANSWERED_BEFORE = declare(
     "answered_before", status=409, title="You have answered this revision already"
 )

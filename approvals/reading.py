@@ -24,7 +24,7 @@ from approvals.models import (
 from approvals.problems import NOT_FOUND
 from approvals.states import OPEN
 from checkpoints.models import Effect, Tool
-from tenants.models import TenantModel
+from tenants.models import Member, TenantModel
 from tenants.principal import Principal
 
 S = Request.State
@@ -117,7 +117,9 @@ def snapshots(requests: Sequence[Request]) -> list[Snapshot]:
     }
     reports = VerificationReport.objects.filter(**of)
     reported = {one.request_id: one for one in _newest(reports)}
-    decisions = Decision.objects.filter(**of).select_related("member", "revision")
+    decisions = Decision.objects.filter(**of).select_related(
+        "member", "on_behalf_of", "revision"
+    )
     decided = _grouped(decisions.order_by("created_at", "id"))
     jobs = _grouped(ResumeJob.objects.filter(**of))
     contexts = _contexts(requests)
@@ -246,15 +248,21 @@ def _verification(report: VerificationReport | None) -> dict[str, Any] | None:
 def _decision(decision: Decision, names_deciders: bool) -> dict[str, Any]:
     by = "policy"
     if decision.member is not None:
-        by = decision.member.name if names_deciders else "a reviewer"
+        by = _named(decision.member, names_deciders)
+    behalf = decision.on_behalf_of
     return {
         "verdict": decision.verdict,
         "revision": decision.revision.number,
         "by": by,
+        "on_behalf_of": _named(behalf, names_deciders) if behalf else None,
         "at": _time(decision.created_at),
         "reason": decision.reason,
         "counted": decision.dismissed_at is None,
     }
+
+
+def _named(member: Member, names_deciders: bool) -> str:
+    return member.name if names_deciders else "a reviewer"
 
 
 def review_url(request_id: UUID) -> str:

@@ -1,17 +1,30 @@
 """Separation of duties: the requester's side never counts for its own request."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Q
 
 from approvals.access import eligibility, owners_since
+from approvals.delegations import held
 from approvals.envelope import Envelope
 from approvals.models import Decision, PolicyRevision, Request, Revision
-from approvals.policy import Obligation, satisfied
-from approvals.policy.satisfy import Eligibility, missing
+from approvals.policy import Obligation, Rule
+from approvals.policy.satisfy import Eligibility, seats
 from tenants.models import Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One answer: whose it is, and for whom they gave it."""
+
+    person: UUID
+    behalf: UUID | None = None
+
+    @property
+    def people(self) -> frozenset[UUID]:
+        return frozenset(filter(None, (self.person, self.behalf)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,19 +36,28 @@ class Standing:
     excluded: frozenset[UUID]
     waived: frozenset[UUID]  # would be excluded, but the tenant has one person
 
-    def satisfied_by(self, people: Iterable[UUID]) -> bool:
-        return satisfied(self.obligation.rules, list(people), self.eligible)
+    def satisfied_by(self, keys: Sequence[Key]) -> bool:
+        return all(person for _, person in self.seats(keys))
 
-    def missing_with(self, people: Iterable[UUID]) -> int:
-        """How many keys are still to turn once these people's have."""
-        return missing(self.obligation.rules, list(people), self.eligible)
+    def missing_with(self, keys: Sequence[Key]) -> int:
+        """How many keys are still to turn once these have."""
+        return sum(person is None for _, person in self.seats(keys))
 
-    def counts(self, member_id: UUID) -> bool:
-        return any(member_id in people for people in self.eligible.values())
+    def seats(self, keys: Sequence[Key]) -> list[tuple[Rule, UUID | None]]:
+        """Every slot, and who fills it, in one best matching."""
+        people = [key.person for key in keys]
+        return seats(self.obligation.rules, people, self.able(keys))
 
-    def may_deny(self, member_id: UUID) -> bool:
-        """Anyone a rule would count, and also the requester's own side."""
-        return self.counts(member_id) or member_id in self.excluded
+    def able(self, keys: Sequence[Key]) -> Eligibility:
+        """A key turned for somebody else fills only what both of them might."""
+        return {
+            rule: people - {key.person for key in keys if not key.people <= people}
+            for rule, people in self.eligible.items()
+        }
+
+    def counts(self, *member_ids: UUID) -> bool:
+        """Whether one rule would count them: each of them, where there are several."""
+        return any(people.issuperset(member_ids) for people in self.eligible.values())
 
 
 def standing(
@@ -89,10 +111,33 @@ def is_solo(tenant_id: UUID) -> bool:
     return Tenant.objects.filter(id=tenant_id, solo=True).exists()
 
 
-def people_for(
-    decisions: Iterable[Decision], verdict: Decision.Verdict
-) -> tuple[UUID, ...]:
+def keys_for(
+    decisions: Collection[Decision], verdict: Decision.Verdict
+) -> tuple[Key, ...]:
     """Who gave this verdict; a policy's own decision has no person."""
-    return tuple(
-        one.member_id for one in decisions if one.verdict == verdict and one.member_id
-    )
+    return distinct(decisions, held(decisions), verdict)
+
+
+def distinct(
+    decisions: Iterable[Decision], valid: Container[UUID], verdict: Decision.Verdict
+) -> tuple[Key, ...]:
+    """Of the `valid` ones. Nobody has two answers, not through anybody else either.
+
+    Of two that have a person in common the first counts, whatever their verdicts.
+    """
+    seen, keys = set[UUID](), list[Key]()
+    for one in decisions:
+        if one.member_id is None or one.id not in valid:
+            continue
+        key = Key(one.member_id, one.on_behalf_of_id)
+        if seen.isdisjoint(key.people) and one.verdict == verdict:
+            keys.append(key)
+        seen |= key.people
+    return tuple(keys)
+
+
+def people_for(
+    decisions: Collection[Decision], verdict: Decision.Verdict
+) -> tuple[UUID, ...]:
+    """Whose key counts for this verdict."""
+    return tuple(key.person for key in keys_for(decisions, verdict))

@@ -14,12 +14,14 @@ from approvals.views.context import show_context
 from approvals.views.decide import decide_page
 from approvals.views.desk import case, home, queue
 from approvals.views.edit import edit_page
+from approvals.views.leave import leave
 from approvals.views.link import link
 from approvals.views.notifications import notifications
 from approvals.views.remarks import comment_page, take_page
 from approvals.views.resolve import resolve_page
 from approvals.views.revoke import revoke_page
 from approvals.views.saved_views import views
+from approvals.views.snooze import snooze_page
 from approvals.views.styleguide import styleguide
 from approvals.views.together import together
 from approvals.views.webhooks import delivery, webhook, webhooks
@@ -64,6 +66,7 @@ urlpatterns = [
     path(f"{PAGES}/requests/<uuid:id>/context", show_context, name="context"),
     path(f"{PAGES}/requests/<uuid:id>/comment", comment_page, name="comment"),
     path(f"{PAGES}/requests/<uuid:id>/take", take_page, name="take"),
+    path(f"{PAGES}/requests/<uuid:id>/snooze", snooze_page, name="snooze"),
     path(f"{PAGES}/requests/<uuid:id>/revoke", revoke_page, name="revoke"),
     path(
         f"{PAGES}/requests/<uuid:id>/break-glass", break_glass_page, name="break_glass"
@@ -71,6 +74,7 @@ urlpatterns = [
     path(f"{PAGES}/broken-glass", broken_glass, name="broken_glass"),
     path(f"{PAGES}/broken-glass/<uuid:id>", post_review, name="post_review"),
     path(f"{PAGES}/requests/<uuid:id>/resolve", resolve_page, name="resolve"),
+    path(f"{PAGES}/leave", leave, name="leave"),
     path(f"{PAGES}/stream", stream, name="stream"),
     path(f"{PAGES}/notifications", notifications, name="notifications"),
     path(f"{PAGES}/webhooks", webhooks, name="webhooks"),

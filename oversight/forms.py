@@ -74,6 +74,14 @@ class KeyForm(forms.Form):
     )
 
 
+class NudgesForm(forms.Form):
+    """After how many minutes people are reminded, and whom a queue asks too, when."""
+
+    remind = forms.IntegerField(required=False, min_value=1, max_value=43_200)
+    escalate = forms.IntegerField(required=False, min_value=1, max_value=43_200)
+    to = forms.RegexField(f"^(group|queue):{UUID_TEXT}$", required=False)
+
+
 class OneKeyForm(forms.Form):
     """One key of the agent."""
 

@@ -179,6 +179,7 @@ class DecisionSummary(serializers.Serializer[object]):
     verdict = serializers.ChoiceField(VERDICTS)
     revision = serializers.IntegerField()
     by = serializers.CharField()
+    on_behalf_of = serializers.CharField(allow_null=True)
     at = serializers.DateTimeField()
     reason = serializers.CharField()
     counted = serializers.BooleanField()

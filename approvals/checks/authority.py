@@ -18,7 +18,7 @@ from approvals.judging import judge_action
 from approvals.models import Decision, Grant
 from approvals.policy import Obligation
 from approvals.policy.obligation import Verdict
-from approvals.separation import people_for, standing
+from approvals.separation import keys_for, people_for, standing
 from checkpoints.tools import fits
 from kernel.outcome import Outcome, Passed, RefusalClass, Refused
 from tenants.models import Member
@@ -171,11 +171,12 @@ def _is_satisfied(matter: Matter, obligation: Obligation) -> bool:
     if not obligation.rules:
         return True
     now_stands = standing(matter.request, matter.revision, matter.envelope, obligation)
-    return now_stands.satisfied_by(people_for(matter.decisions, V.APPROVE))
+    return now_stands.satisfied_by(keys_for(matter.decisions, V.APPROVE))
 
 
 def _inactive(matter: Matter) -> str:
-    people = people_for(matter.decisions, V.APPROVE)
+    keys = keys_for(matter.decisions, V.APPROVE)
+    people = {one for key in keys for one in key.people}
     rows = Member.objects.select_related("user").filter(id__in=people)
     gone = [m.name for m in rows if not (m.active and m.user.is_active)]
     return ", ".join(sorted(gone))

@@ -72,7 +72,9 @@ def _agrees(decision: Decision, matter: Matter, data: dict[str, Any] | None) -> 
         "request": str(decision.request_id),
         "revision": matter.revision.number,
         "digest": bytes(decision.digest).hex(),
-        "member": str(decision.member_id) if decision.member_id else None,
+        "member": _text(decision.member_id),
+        "on_behalf_of": _text(decision.on_behalf_of_id),
+        "delegation": _text(decision.delegation_id),
         "verdict": decision.verdict,
         "broke_glass": decision.broke_glass,
     }
@@ -93,6 +95,10 @@ def signed_breaking(matter: Matter, decision: Decision) -> dict[str, Any] | None
     }
     said = [one.data for one in entries if expected.items() <= one.data.items()]
     return said[0] if len(said) == 1 else None
+
+
+def _text(id: UUID | None) -> str | None:
+    return str(id) if id else None
 
 
 def _grant_holds(matter: Matter) -> bool:

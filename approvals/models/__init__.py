@@ -2,13 +2,16 @@ from approvals.models.aap import AAPRequest
 from approvals.models.comment import Comment
 from approvals.models.context import Context, Summary
 from approvals.models.decision import Decision, Grant
+from approvals.models.delegation import Delegation
 from approvals.models.notice import NoticeSettings
+from approvals.models.nudge import Nudge
 from approvals.models.policy import Policy, PolicyDraft, PolicyRevision
 from approvals.models.queue import Queue, QueueGroupPermission, QueueUserPermission
 from approvals.models.request import Pause, Request, Revision
 from approvals.models.resume import ResumeJob, VerificationReport
 from approvals.models.saved_view import SavedView
 from approvals.models.sight import Sight
+from approvals.models.snooze import Snooze
 from approvals.models.webhook import (
     Webhook,
     WebhookAttempt,
@@ -21,8 +24,10 @@ __all__ = [
     "Comment",
     "Context",
     "Decision",
+    "Delegation",
     "Grant",
     "NoticeSettings",
+    "Nudge",
     "Pause",
     "Policy",
     "PolicyDraft",
@@ -35,6 +40,7 @@ __all__ = [
     "Revision",
     "SavedView",
     "Sight",
+    "Snooze",
     "Summary",
     "VerificationReport",
     "Webhook",

@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from approvals.models.delegation import Delegation
 from approvals.models.request import Request, Revision
 from tenants.models import Member, TenantForeignKey, TenantModel
 
@@ -11,9 +12,10 @@ VERDICTS = ["approve", "edit", "reject", "respond", "request_changes"]
 class Decision(TenantModel):
     """One person's answer to one revision; without a member, a policy's.
 
-    Dismissed decisions stay, with the reason, and count no more. An approval that broke
-    the glass stands for all keys, beside what its person may have answered before;
-    `review` is what a second person said of it afterwards.
+    Given on behalf of somebody else, it is still this person's: they are who may, or may
+    not, decide. Dismissed decisions stay, with the reason, and count no more. An approval
+    that broke the glass stands for all keys, beside what its person may have answered
+    before; `review` is what a second person said of it afterwards.
     """
 
     class Verdict(models.TextChoices):
@@ -30,6 +32,8 @@ class Decision(TenantModel):
     request = TenantForeignKey(Request, db_index=False)
     revision = TenantForeignKey(Revision, db_index=False)
     member = TenantForeignKey(Member, null=True)
+    on_behalf_of = TenantForeignKey(Member, null=True, db_index=False)
+    delegation = TenantForeignKey(Delegation, null=True, db_index=False)
     verdict = models.CharField(max_length=16, choices=Verdict)
     digest = models.BinaryField(max_length=32)
     reason = models.TextField(blank=True)
@@ -48,6 +52,20 @@ class Decision(TenantModel):
             models.UniqueConstraint(
                 fields=["tenant", "revision", "member", "broke_glass"],
                 name="decision_once_per_person",
+            ),
+            models.UniqueConstraint(
+                fields=["tenant", "revision", "on_behalf_of"],
+                name="decision_once_on_behalf",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(on_behalf_of=None, delegation=None)
+                | models.Q(
+                    on_behalf_of__isnull=False,
+                    delegation__isnull=False,
+                    member__isnull=False,
+                )
+                & ~models.Q(on_behalf_of=models.F("member")),
+                name="decision_behalf_of_another",
             ),
             models.CheckConstraint(
                 condition=models.Q(broke_glass=False)

@@ -6,15 +6,24 @@ from django.db import models
 from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
 
 from kernel.ids import new_id
-from tenants.models import Tenant, TenantModel
+from tenants.models import Group, Tenant, TenantForeignKey, TenantModel
 
 
 class Queue(TenantModel):
-    """A place for requests. Its object permissions are what reviewers hold."""
+    """A place for requests. Its object permissions are what reviewers hold.
+
+    Whoever is asked there is reminded after `remind_after` seconds; after
+    `escalate_after` the people of a group, or those who decide on another queue, are
+    asked too. That moves who is asked, never what is required.
+    """
 
     slug = models.SlugField(max_length=63)
     name = models.CharField(max_length=100)
     default = models.BooleanField(default=False)
+    remind_after = models.PositiveIntegerField(null=True)
+    escalate_after = models.PositiveIntegerField(null=True)
+    escalate_to_group = TenantForeignKey(Group, null=True, db_index=False)
+    escalate_to_queue = TenantForeignKey("self", null=True, db_index=False)
 
     class Meta:
         default_permissions = ()
@@ -33,6 +42,17 @@ class Queue(TenantModel):
                 fields=["tenant"],
                 condition=models.Q(default=True),
                 name="queue_one_default",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    escalate_after=None, escalate_to_group=None, escalate_to_queue=None
+                )
+                | models.Q(escalate_after__isnull=False)
+                & (
+                    models.Q(escalate_to_group__isnull=False, escalate_to_queue=None)
+                    | models.Q(escalate_to_group=None, escalate_to_queue__isnull=False)
+                ),
+                name="queue_escalates_to_one",
             ),
         ]
 

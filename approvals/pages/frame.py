@@ -65,6 +65,7 @@ def frame(
         sign_out_href=reverse("account_logout"),
         security_href=reverse("mfa_index"),
         notifications_href=address("notifications", viewer.slug),
+        leave_href=address("leave", viewer.slug),
         nav=_nav(viewer, place, index.counts()["mine"]),
         admin=_items(
             viewer, ADMINISTERED if viewer.membership.administers else (), place

@@ -34,8 +34,34 @@ type Key = tuple[int, str, str, str]
 # "Needs my key": an eligible stranger to the request who has not answered it yet. The
 # same rules as when the answer is judged, on the same sealed obligation; and the
 # judgement then is the one that counts. Bytes that are not those of their digest are
-# not read at all.
+# not read at all. The same is asked of everybody for whom the viewer stands in now: what
+# also waits for them is marked so.
 OPEN: Final = """
+WITH asked AS MATERIALIZED (
+  SELECT %(member)s AS id, %(member_text)s AS text, '' AS name,
+    %(groups)s::text[] AS groups, %(decides)s::uuid[] AS decides
+  UNION ALL
+  SELECT m.id, m.id::text, m.name,
+    ARRAY(
+      SELECT g.id::text FROM tenants_group g
+      JOIN tenants_user_groups i ON i.group_id = g.django_group_id
+      WHERE i.user_id = m.user_id),
+    ARRAY(
+      SELECT held.queue FROM (
+        SELECT h.content_object_id, h.permission_id
+        FROM approvals_queueuserpermission h WHERE h.user_id = m.user_id
+        UNION
+        SELECT h.content_object_id, h.permission_id
+        FROM approvals_queuegrouppermission h
+        JOIN tenants_user_groups i ON i.group_id = h.group_id
+        WHERE i.user_id = m.user_id) AS held(queue, permission)
+      JOIN auth_permission c ON c.id = held.permission AND c.codename = 'decide'
+      WHERE l.queues = '{}' OR held.queue = ANY(l.queues))
+  FROM approvals_delegation l
+  JOIN tenants_member m ON m.id = l.delegator_id AND m.active AND m.until IS NULL
+  JOIN tenants_user p ON p.id = m.user_id AND p.is_active
+  WHERE l.delegate_id = %(member)s AND l.ended_at IS NULL
+    AND clock_timestamp() >= l.starts_at AND clock_timestamp() < l.ends_at)
 SELECT r.id, r.risk, r.due_at, r.created_at, r.state, q.slug, x.name, a.name,
   extract(epoch FROM n.at - r.created_at)::float8,
   extract(epoch FROM r.due_at - n.at)::float8,
@@ -45,30 +71,38 @@ SELECT r.id, r.risk, r.due_at, r.created_at, r.state, q.slug, x.name, a.name,
   s.matches,
   CASE WHEN r.taken_until IS NULL OR r.taken_until <= n.at THEN 'free'
     WHEN r.taken_by_id = %(member)s THEN 'me' ELSE 'others' END,
-  r.state = 'pending' AND r.queue_id = ANY(%(decides)s)
+  EXISTS (
+    SELECT FROM approvals_snooze z
+    WHERE z.request_id = r.id AND z.member_id = %(member)s AND n.at < z.until
+      AND z.revision = r.revision AND z.state = r.state
+      AND z.answers = (
+        SELECT count(*) FROM approvals_decision d WHERE d.request_id = r.id)),
+  ARRAY(
+    SELECT DISTINCT w.name FROM asked w
+    WHERE r.state = 'pending' AND r.queue_id = ANY(w.decides)
     AND NOT EXISTS (
       SELECT FROM approvals_decision d
-      WHERE d.revision_id = v.id AND d.member_id = %(member)s)
+      WHERE d.revision_id = v.id AND w.id IN (d.member_id, d.on_behalf_of_id))
     AND EXISTS (
       SELECT FROM jsonb_array_elements(o.owed -> 'rules') AS rule(said)
       WHERE (said #> '{eligible,groups}' = '[]'
-             OR said #> '{eligible,groups}' ?| %(groups)s)
+             OR said #> '{eligible,groups}' ?| w.groups)
         AND (said #> '{eligible,members}' = '[]'
-             OR said #> '{eligible,members}' ? %(member_text)s))
+             OR said #> '{eligible,members}' ? w.text))
     AND (t.solo OR NOT (
-      k.created_by_id IS NOT DISTINCT FROM %(member)s
-      OR (v.author_type = 'member' AND v.author_id = %(member)s
+      k.created_by_id IS NOT DISTINCT FROM w.id
+      OR (v.author_type = 'member' AND v.author_id = w.id
           AND NOT (o.owed -> 'editor_counts')::boolean)
       OR EXISTS (
-        SELECT FROM tenants_agentowner w
-        WHERE w.agent_id = r.agent_id AND w.member_id = %(member)s
-          AND (w.until IS NULL OR w.until >= r.created_at))
+        SELECT FROM tenants_agentowner y
+        WHERE y.agent_id = r.agent_id AND y.member_id = w.id
+          AND (y.until IS NULL OR y.until >= r.created_at))
       OR EXISTS (
         SELECT FROM jsonb_array_elements(o.owed -> 'policies') AS pinned(said)
         JOIN approvals_policyrevision p
           ON p.policy_id = (said ->> 'id')::uuid
           AND p.number = (said ->> 'revision')::integer
-        WHERE p.author_id = %(member)s AND p.cosigned_by_id IS NULL)))
+        WHERE p.author_id = w.id AND p.cosigned_by_id IS NULL))))
 FROM approvals_request r
 JOIN tenants_tenant t ON t.id = r.tenant_id
 JOIN tenants_apikey k ON k.id = r.key_id
@@ -109,7 +143,9 @@ class Entry:
 
     `age` and `left` are seconds, by the database's clock. Requests of one `shape` are
     of one tool and agent, and have arguments of the same names and kinds. `taken` says
-    who is on it: me, others or free.
+    who is on it: me, others or free. What is `snoozed` is in no other list of the
+    viewer's. `waits_for` are names of those who could answer it and whom the viewer
+    stands in for, and '' for the viewer.
     """
 
     id: UUID
@@ -125,9 +161,21 @@ class Entry:
     shape: str
     matches: bool
     taken: str
-    mine: bool
+    snoozed: bool
+    waits_for: tuple[str, ...]
+
+    @property
+    def mine(self) -> bool:
+        return "" in self.waits_for
+
+    @property
+    def behalf(self) -> tuple[str, ...]:
+        """For whom as well; whoever could not answer themself cannot answer for them."""
+        return tuple(filter(None, self.waits_for)) if self.mine else ()
 
     def is_in(self, view: str) -> bool:
+        if self.snoozed or view == "snoozed":
+            return self.snoozed and view == "snoozed"
         if view == "changes":
             return self.state == Request.State.CHANGES_REQUESTED
         return {"mine": self.mine, "soon": self.expires_within("1h")}.get(view, True)

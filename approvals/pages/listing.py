@@ -107,7 +107,12 @@ def _folded_rows(
     alike = alike_links(slug, selection, found, [fold.first for fold in folds])
     ids = [entry.id for fold in folds for entry in fold.rows(current)]
     drawn = queue_rows(
-        ids, slug=slug, selection=selection, current=current, alike=alike
+        ids,
+        slug=slug,
+        selection=selection,
+        current=current,
+        alike=alike,
+        behalf={entry.id: entry.behalf for entry in found},
     )
     by_id = {row.id: row for row in drawn}
     return tuple(
@@ -184,7 +189,7 @@ def _empty(viewer: Viewer, selection: Selection, index: Index, decided: int) -> 
             label="Remove every filter",
             href=address("queue", slug, query=Selection(view=selection.view).query),
         )
-    waiting = len(index.entries)
+    waiting = index.counts()["all"]
     if selection.view == "all" or not waiting:
         return Empty(title=EMPTY_TITLES[selection.view], sentence=NOBODY_ASKS)
     return Empty(
@@ -200,5 +205,6 @@ EMPTY_TITLES: Final = {
     "all": "No request is open",
     "soon": "Nothing expires within 1 hour",
     "changes": "No agent has been asked for changes",
+    "snoozed": "You have put nothing aside",
     "decided": "Nothing has been decided yet",
 }

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db.models import FETCH_RAISE, F
 
+from approvals.delegations import decider
 from approvals.envelope import Envelope
 from approvals.models import Decision, Request, Revision
 from approvals.pages.addresses import address
@@ -21,6 +22,7 @@ from approvals.titles import size_of
 from checkpoints.models import Effect
 
 NOTHING_ALIKE: Final[Mapping[UUID, Link]] = {}
+NOBODY: Final[Mapping[UUID, tuple[str, ...]]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,7 @@ def queue_rows(
     selection: Selection,
     current: UUID | None,
     alike: Mapping[UUID, Link] = NOTHING_ALIKE,
+    behalf: Mapping[UUID, tuple[str, ...]] = NOBODY,
 ) -> tuple[QueueRow, ...]:
     """One row for each id, in their order. Four statements, however many ids."""
     batch = _read(ids)
@@ -47,6 +50,7 @@ def queue_rows(
         replace(
             _row(batch, batch.requests[id], slug, selection, current),
             alike=alike.get(id),
+            behalf=behalf.get(id, ()),
         )
         for id in ids
         if id in batch.requests
@@ -76,8 +80,8 @@ def _counted(ids: Sequence[UUID]) -> Iterable[Decision]:
         dismissed_at=None,
         revision__number=F("request__revision"),
     )
-    rows = rows.select_related("member").order_by("created_at", "id")
-    return rows.fetch_mode(FETCH_RAISE)
+    rows = rows.select_related("member", "on_behalf_of")
+    return rows.order_by("created_at", "id").fetch_mode(FETCH_RAISE)
 
 
 def _grouped(decisions: Iterable[Decision]) -> dict[UUID, list[Decision]]:
@@ -145,7 +149,7 @@ def _outcome(
 ) -> str:
     if request.state in OPEN:
         return ""
-    people = [one.member.name for one in decisions if one.member]
+    people = [decider(one) for one in decisions if one.member]
     word = Request.State(request.state).label
     by = f" by {', '.join(people)}" if people else ""
     if effect is not None:

@@ -10,9 +10,10 @@ VIEWS: Final[Mapping[str, str]] = {
     "all": "All open",
     "soon": "Expires within 1 hour",
     "changes": "Changes requested",
+    "snoozed": "Put aside by me",
     "decided": "Decided",
 }
-OPEN_VIEWS: Final = ("mine", "all", "soon", "changes")
+OPEN_VIEWS: Final = ("mine", "all", "soon", "changes", "snoozed")
 DEFAULT_VIEW: Final = "all"
 RISKS: Final = ("critical", "high", "medium", "low")
 SPANS: Final[Mapping[str, timedelta]] = {

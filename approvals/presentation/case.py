@@ -244,6 +244,8 @@ class Remarks:
     `comment_href` is '' where nothing may be said any more, `take_href` where nobody
     can be on it. `taken_by` is who is on it until `taken_until`; `mine`: the reader.
     `givable` are ids and names of those whom it can be given.
+    `lengths` are for how long the reader may put it aside at `snooze_href`, by the name
+    that the form sends; `snoozed_until` is set while it is.
     """
 
     comment_href: str = ""
@@ -252,6 +254,9 @@ class Remarks:
     taken_until: datetime | None = None
     mine: bool = False
     givable: tuple[tuple[str, str], ...] = ()
+    snooze_href: str = ""
+    snoozed_until: datetime | None = None
+    lengths: tuple[tuple[str, timedelta], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +268,8 @@ class CaseView:
     `desk` is None when nothing can be decided any more; `progress` is None before
     approval. `case_href` answers the fragment `case` of this very case. `earlier` tells
     of the request that was answered just before. `broken` says that one person approved
-    alone; `glass_href` is where the reader may do so.
+    alone; `glass_href` is where the reader may do so. `asked_too` names those who have been
+    asked besides, since `asked_too_at`, as nobody had answered.
     """
 
     id: str
@@ -291,6 +297,8 @@ class CaseView:
     compared: Compared | None = None
     policies: tuple[PolicyReason, ...] = ()
     needs: tuple[Need, ...] = ()
+    asked_too: str = ""
+    asked_too_at: datetime | None = None
     radius: tuple[RadiusRow, ...] = ()
     facts: tuple[FactRow, ...] = ()
     preconditions: tuple[PreconditionRow, ...] = ()

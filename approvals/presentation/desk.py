@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from approvals.presentation.edit import Control
+from approvals.presentation.leave import Pick
 from approvals.presentation.proof import Proof
 
 VERDICTS = ("reject", "respond", "request_changes", "edit", "approve")
@@ -52,8 +53,9 @@ class Desk:
     verdict that is not in it is offered. `reason` is none, on_reject or always.
     `turned` and `needed` count keys before this decision; `dismisses` names people
     whose keys a reject, edit or change would dismiss. `reasons` are ready-made ones
-    to reject with. `closed` says why this person
-    can give no answer at all; '' where they can give one.
+    to reject with. `closed` says why this person can give no answer at all; '' where
+    they can give one. `behalf` is in whose name it can be given, oneself first; of
+    nobody else there is nothing to choose.
     """
 
     href: str
@@ -70,6 +72,7 @@ class Desk:
     reauthentication: Proof | None = None
     dismisses: tuple[str, ...] = ()
     reply: tuple[Control, ...] = ()
+    behalf: tuple[Pick, ...] = ()
     form: SheetState | None = None
     closed: str = ""
 

@@ -14,7 +14,8 @@ class QueueRow:
     `title` is the agent's unless `title_is_ours`; `size` is the one figure that tells
     rows apart ("€180.50", "412 people"); `disguised` counts characters that hide or
     imitate; `outcome` says what became of a request decided meanwhile; `alike` leads to
-    the others that ask the same of the same tool; `taken_by` is on it until `taken_until`.
+    the others that ask the same of the same tool; it waits for those of `behalf` too, for
+    whom the reader stands in; `taken_by` is on it until `taken_until`.
     `more` alike ones are folded into this row; `folded` are the first of them.
     """
 
@@ -33,6 +34,7 @@ class QueueRow:
     reopened: bool = False
     wants_answer: bool = False
     alike: Link | None = None
+    behalf: tuple[str, ...] = ()
     taken_by: str = ""
     taken_until: datetime | None = None
     outcome: str = ""

@@ -45,6 +45,7 @@ class Shell:
     sign_out_href: str
     security_href: str
     notifications_href: str
+    leave_href: str
     nav: tuple[NavItem, ...]
     admin: tuple[NavItem, ...] = ()
     views: tuple[NavItem, ...] = ()

@@ -15,6 +15,7 @@ from approvals.models import Grant, Request, ResumeJob
 from approvals.publishing import publish, publish_delivery
 from approvals.services.ending import end_request, expire
 from approvals.services.granting import SYSTEM, end_grant, end_jobs
+from approvals.services.nudging import nudge
 from approvals.services.refusing import need_attention
 from approvals.services.report import settle
 from approvals.services.scene import lock_scene_of
@@ -150,6 +151,7 @@ SWEEPS: Final[dict[str, tuple[str, Callable[[UUID, UUID], None]]]] = {
     "requests": ("approvals_request", _expire_request),
     "grants": ("approvals_grant", _lapse_grant),
     "effects": ("checkpoints_effect", _doubt_effect),
+    "nudges": ("approvals_nudge", nudge),
     "deliveries": ("approvals_webhookdelivery", _publish_delivery),
     "mail": ("tenants_mail", _publish_mail),
 }

@@ -20,6 +20,7 @@ from approvals.queries import queue_for
 from approvals.services.contexts import named_context
 from approvals.services.granting import grant, move_request
 from approvals.titles import title_of
+from approvals.watching import watch
 from audit.append import Actor
 from checkpoints.models import Checkpoint, Risk, Tool
 from checkpoints.secrets import refuse_unusable, refuse_unusable_headers
@@ -225,6 +226,7 @@ def add_revision(
         obligation=obligation,
         decide_by=decide_by,
     )
+    queue = queue_for(obligation.queue)
     revision = Revision.objects.create(
         tenant_id=scene.tenant_id,
         request=request,
@@ -242,9 +244,10 @@ def add_revision(
         due_at=decide_by,
         decided_at=None,
         risk=riskier(tool.risk, request.risk),
-        queue_id=queue_for(obligation.queue).id,
+        queue_id=queue.id,
         title=title_of(tool.definition, tool.name, action.arguments),
     )
+    watch(queue, request, number, scene.now)
     _record_revision(verb, request, revision, author)
     return revision
 
@@ -330,4 +333,15 @@ def decision_facts(
         "member": str(decision.member_id) if decision.member_id else None,
         "verdict": decision.verdict,
         "broke_glass": decision.broke_glass,
+        **_behalf(decision),
+    }
+
+
+def _behalf(decision: Decision) -> dict[str, str]:
+    """For whom it was given, where it was given for somebody else."""
+    if decision.on_behalf_of_id is None:
+        return {}
+    return {
+        "on_behalf_of": str(decision.on_behalf_of_id),
+        "delegation": str(decision.delegation_id),
     }

@@ -23,7 +23,7 @@ from approvals.problems import (
     VERDICT_NOT_ALLOWED,
 )
 from approvals.queries import counted_decisions
-from approvals.separation import is_solo, people_for
+from approvals.separation import is_solo, keys_for
 from approvals.services.case import Answer, Case, Sight, open_case, record_decision
 from approvals.services.decide import closed
 from approvals.services.granting import grant, owe_when_ready
@@ -120,7 +120,7 @@ def _check_fresh(case: Sight, seconds: int) -> None:
 def _record(case: Case, decision: Decision) -> None:
     """What was lifted, and how the person proved who they are: signed, to be compared."""
     assert case.person.authenticated_ago is not None
-    agreed = people_for(counted_decisions(case.revision), V.APPROVE)
+    agreed = keys_for(counted_decisions(case.revision), V.APPROVE)
     about = case.request
     case.verb.record(
         BROKEN,

@@ -6,10 +6,12 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError
+from django.db.models import Q
 
 from approvals.access import rights, visible_queues
+from approvals.delegations import stands_in
 from approvals.envelope import Envelope
-from approvals.models import Decision, Request, Revision
+from approvals.models import Decision, Delegation, Request, Revision
 from approvals.problems import ANSWERED_BEFORE, NOT_FOUND
 from approvals.queries import current_revision
 from approvals.separation import Standing, standing
@@ -30,6 +32,7 @@ class Answer:
     reason: str = ""
     arguments: dict[str, Any] | None = None  # edit
     response: Any = None  # respond
+    on_behalf_of: UUID | None = None  # the member for whom it is given
     together: str | None = None  # approved with others of this tool: see judging.py
 
 
@@ -80,27 +83,29 @@ def rights_on(queue_id: UUID, member: Member) -> frozenset[str]:
     return frozenset(right for right, on in rights(member).items() if queue_id in on)
 
 
+def delegation_of(case: Sight, answer: Answer) -> Delegation | None:
+    """Under which the answer is given for somebody else; none if it is not, or may not."""
+    if answer.on_behalf_of is None:
+        return None
+    return stands_in(
+        delegate_id=case.member.id,
+        delegator_id=answer.on_behalf_of,
+        queue_id=case.request.queue_id,
+        now=case.now,
+    )
+
+
 def record_decision(
     case: Case, answer: Answer, *, broke_glass: bool = False
 ) -> Decision:
-    """The row and its signed entry. One answer a person and revision."""
+    """The row and its signed entry. One answer a person and revision, also for others.
+
+    The request is locked, so that nobody answers between the look and the row.
+    """
+    if not broke_glass:
+        _check_unanswered(case, answer)
     try:
-        decision = Decision.objects.create(
-            tenant_id=case.request.tenant_id,
-            request=case.request,
-            revision=case.revision,
-            member=case.member,
-            verdict=answer.verdict,
-            digest=bytes(case.revision.digest),
-            reason=answer.reason.strip(),
-            response=answer.response,
-            waived_solo=case.member.id in case.standing.waived,
-            broke_glass=broke_glass,
-            authentication={
-                "at": _authenticated_at(case),
-                "methods": list(case.person.methods),
-            },
-        )
+        decision = _create(case, answer, broke_glass)
     except IntegrityError as error:
         raise ANSWERED_BEFORE("Your answer to this revision stands.") from error
     case.verb.record(
@@ -114,6 +119,36 @@ def record_decision(
         },
     )
     return decision
+
+
+def _check_unanswered(case: Case, answer: Answer) -> None:
+    """Neither of them has answered through the other; a constraint holds the rest."""
+    through = Q(on_behalf_of=case.member.id)
+    if answer.on_behalf_of is not None:
+        through |= Q(member=answer.on_behalf_of)
+    if Decision.objects.filter(through, revision_id=case.revision.id).exists():
+        raise ANSWERED_BEFORE("One of the two has answered, and that answer stands.")
+
+
+def _create(case: Case, answer: Answer, broke_glass: bool) -> Decision:
+    return Decision.objects.create(
+        tenant_id=case.request.tenant_id,
+        request=case.request,
+        revision=case.revision,
+        member=case.member,
+        on_behalf_of_id=answer.on_behalf_of,
+        delegation=delegation_of(case, answer),
+        verdict=answer.verdict,
+        digest=bytes(case.revision.digest),
+        reason=answer.reason.strip(),
+        response=answer.response,
+        waived_solo=case.member.id in case.standing.waived,
+        broke_glass=broke_glass,
+        authentication={
+            "at": _authenticated_at(case),
+            "methods": list(case.person.methods),
+        },
+    )
 
 
 def _authenticated_at(case: Case) -> float | None:

@@ -8,7 +8,7 @@ from uuid import UUID
 from approvals.models import Decision, Request
 from approvals.problems import EXPIRED, NOT_PENDING, RESPONSE_INVALID
 from approvals.queries import counted_decisions
-from approvals.separation import people_for
+from approvals.separation import keys_for
 from approvals.services.case import Answer, Case, open_case, record_decision
 from approvals.services.editing import edit
 from approvals.services.ending import end_request, expire
@@ -33,7 +33,7 @@ def decide(
     """Record one person's answer and all that follows from it, or refuse.
 
     Raises `not_found`, `not_permitted`, `own_request`, `not_eligible`,
-    `already_decided`, `digest_changed`, `expired`, `answered_before`,
+    `not_standing_in`, `already_decided`, `digest_changed`, `expired`, `answered_before`,
     `verdict_not_allowed`, `reason_needed`, `reauthentication_needed`,
     `response_invalid`, `arguments_invalid`, `arguments_unchanged`,
     `secret_in_arguments`.
@@ -81,14 +81,14 @@ def _without_secrets(case: Case, answer: Answer) -> Answer:
 
 def _approve(case: Case, answer: Answer) -> None:
     record_decision(case, answer)
-    approvals = people_for(counted_decisions(case.revision), V.APPROVE)
+    approvals = keys_for(counted_decisions(case.revision), V.APPROVE)
     if case.standing.satisfied_by(approvals):
         grant(case.verb, case.request, case.revision, case.envelope, case.now)
 
 
 def _reject(case: Case, answer: Answer) -> None:
     record_decision(case, answer)
-    denials = people_for(counted_decisions(case.revision), V.REJECT)
+    denials = keys_for(counted_decisions(case.revision), V.REJECT)
     rules = case.envelope.obligation.rules
     needed = min((rule.denials for rule in rules), default=1)
     if len(denials) >= needed:
@@ -108,7 +108,7 @@ def _respond(case: Case, answer: Answer) -> None:
         for one in counted_decisions(case.revision)
         if one.verdict == V.RESPOND and digest(RESPONSE_DOMAIN, one.response) == said
     ]
-    if case.standing.satisfied_by(people_for(same, V.RESPOND)):
+    if case.standing.satisfied_by(keys_for(same, V.RESPOND)):
         Request.objects.filter(id=case.request.id).update(response=answer.response)
         state = Request.State.ANSWERED
         end_request(case.verb, case.request, state, case.now, answer.reason)

@@ -6,7 +6,7 @@ from approvals.envelope import Envelope
 from approvals.models import Decision, Request, Revision
 from approvals.policy.obligation import Verdict
 from approvals.problems import ARGUMENTS_UNCHANGED
-from approvals.separation import standing
+from approvals.separation import Key, standing
 from approvals.services.asking import (
     Scene,
     add_revision,
@@ -113,5 +113,5 @@ def _turn_editors_key(case: Case, revision: Revision, answer: Answer) -> None:
         verdict=Decision.Verdict.APPROVE, digest=envelope.digest, reason=answer.reason
     )
     record_decision(turned, approval)
-    if now_stands.satisfied_by([case.member.id]):
+    if now_stands.satisfied_by([Key(case.member.id)]):
         grant(case.verb, case.request, revision, envelope, case.now)

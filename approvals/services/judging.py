@@ -8,13 +8,14 @@ from approvals.problems import (
     DIGEST_CHANGED,
     NO_RIGHT,
     NOT_ELIGIBLE,
+    NOT_STANDING_IN,
     NOT_TOGETHER,
     OWN_REQUEST,
     REASON_NEEDED,
     REAUTHENTICATE,
     VERDICT_NOT_ALLOWED,
 )
-from approvals.services.case import Answer, Sight
+from approvals.services.case import Answer, Sight, delegation_of
 from checkpoints.models import Risk, Tool
 from checkpoints.secrets import PREFIX
 
@@ -31,6 +32,8 @@ def judge_answer(case: Sight, answer: Answer) -> None:
         raise VERDICT_NOT_ALLOWED(f"{answer.verdict} is not offered.", "/verdict")
     _check_together(case, answer)
     _check_standing(case, answer.verdict)
+    if answer.on_behalf_of is not None:
+        _check_behalf(case, answer, answer.on_behalf_of)
     _check_demands(case, answer)
 
 
@@ -66,6 +69,18 @@ def _check_standing(case: Sight, verdict: Decision.Verdict) -> None:
         raise OWN_REQUEST("You are on the side that asks.")
     if not case.standing.counts(case.member.id):
         raise NOT_ELIGIBLE("The policy asks for somebody else's key.")
+
+
+def _check_behalf(case: Sight, answer: Answer, delegator: UUID) -> None:
+    """It takes a delegation in force, and two people whom one rule would both count."""
+    if answer.verdict == V.EDIT:
+        raise NOT_STANDING_IN("An edit is one's own; nobody makes it for another.")
+    if delegation_of(case, answer) is None:
+        raise NOT_STANDING_IN("They have not named you, or not for now and here.")
+    if case.standing.excluded & {case.member.id, delegator}:
+        raise OWN_REQUEST("One of you is on the side that asks.")
+    if not case.standing.counts(case.member.id, delegator):
+        raise NOT_ELIGIBLE("No one key here could be turned by either of you.")
 
 
 def _own_side(case: Sight) -> frozenset[UUID]:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from guardian.shortcuts import assign_perm, remove_perm
 
-from approvals.models import Queue
+from approvals.models import Queue, QueueGroupPermission, QueueUserPermission
 from audit.append import Actor
 from kernel.problems import NOT_FOUND, Problem, declare
 from kernel.update import update_exactly_one
@@ -107,7 +107,10 @@ def give_right(
     group_id: UUID | None = None,
     member_id: UUID | None = None,
 ) -> None:
-    """Let a group, or a single member, do something on a queue."""
+    """Let a group, or a single member, do something on a queue.
+
+    Where they may already, nothing changes and nothing is recorded.
+    """
 
     def work(verb: Verb) -> None:
         actor = permitted(tenant_id, by)
@@ -132,8 +135,9 @@ def take_right(
         actor = permitted(tenant_id, by)
         holder = _holder(tenant_id, group_id, member_id)
         queue = own(Queue, tenant_id, queue_id)
-        remove_perm(_known(right), _identity(holder), queue)
-        _record(verb, actor, "queue.right_taken", queue, right, holder)
+        if _holds(queue, _known(right), holder):
+            remove_perm(right, _identity(holder), queue)
+            _record(verb, actor, "queue.right_taken", queue, right, holder)
 
     change(tenant_id, work)
 
@@ -152,8 +156,18 @@ def _give(
     verb: Verb, actor: Actor, queue: Queue, right: str, holder: Group | Member | None
 ) -> None:
     assert holder is not None
-    assign_perm(_known(right), _identity(holder), queue)
-    _record(verb, actor, "queue.right_given", queue, right, holder)
+    if not _holds(queue, _known(right), holder):
+        assign_perm(right, _identity(holder), queue)
+        _record(verb, actor, "queue.right_given", queue, right, holder)
+
+
+def _holds(queue: Queue, right: str, holder: Group | Member) -> bool:
+    """By itself, whatever the groups hold that a member is in."""
+    of = {"content_object": queue, "permission__codename": right}
+    if isinstance(holder, Group):
+        group = holder.django_group_id
+        return QueueGroupPermission.objects.filter(**of, group_id=group).exists()
+    return QueueUserPermission.objects.filter(**of, user_id=holder.user_id).exists()
 
 
 def _known(right: str) -> str:

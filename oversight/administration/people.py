@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
 from approvals.forms import Flawed
+from approvals.views.leave import LEAVE_ACTS
 from approvals.views.request import DeskRequest, missing_is_404
 from kernel.problems import NOT_FOUND, Problem
 from oversight.administration.answering import (
@@ -29,7 +30,7 @@ from oversight.forms import (
     RoleForm,
     StayForm,
 )
-from oversight.pages.people import member_view, people_view
+from oversight.pages.people import member_leave, member_view, people_view
 from oversight.presentation.invitations import ShownLink
 from oversight.showing import page
 from tenants.access import ADMINISTRATORS
@@ -143,6 +144,7 @@ ACTS: Final[Mapping[str, Act]] = {
     "reactivate": _reactivate,
     "join": _join,
     "leave": _leave,
+    **LEAVE_ACTS,
 }
 
 
@@ -163,7 +165,10 @@ def _show(
     return page(
         request,
         "person.html",
-        lambda _: {"person": member_view(request.member, id, **shown)},
+        lambda _: {
+            "person": member_view(request.member, id, **shown),
+            "leave": member_leave(request.member, id, request.POST, **shown),
+        },
         place="people",
         status=status,
     )

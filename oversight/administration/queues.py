@@ -8,6 +8,8 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
+from approvals.forms import Flawed
+from approvals.services.nudging import set_nudges
 from approvals.services.queues import (
     create_queue,
     give_right,
@@ -15,6 +17,7 @@ from approvals.services.queues import (
     take_right,
 )
 from approvals.views.request import DeskRequest
+from kernel.problems import Problem
 from oversight.administration.answering import (
     LOOKING,
     Act,
@@ -24,7 +27,7 @@ from oversight.administration.answering import (
     created,
     said,
 )
-from oversight.forms import GiftForm, QueueForm, RightForm
+from oversight.forms import GiftForm, NudgesForm, QueueForm, RightForm
 from oversight.pages.queues import queue_view, queues_view
 from oversight.showing import page
 from tenants.access import ADMINISTRATORS
@@ -73,7 +76,34 @@ def _holder(text: str) -> dict[str, UUID]:
     return {f"{kind}_id": UUID(id)}
 
 
-ACTS: Final[Mapping[str, Act]] = {"give": _give, "take": _take, "default": _default}
+def _nudges(request: DeskRequest, id: UUID) -> None:
+    given = said(NudgesForm(request.POST))
+    kind, _, target = given["to"].partition(":")
+    names = {"group": "group_id", "queue": "to_queue_id"}
+    to: dict[str, Any] = {names[kind]: UUID(target)} if target else {}
+    seconds = {
+        f"{name}_after": given[name] and given[name] * 60
+        for name in ("remind", "escalate")
+    }
+    try:
+        set_nudges(**acting(request), queue_id=id, **seconds, **to)
+    except Problem as problem:
+        if problem.code != "nudge_invalid":
+            raise
+        raise Flawed({BESIDE.get(problem.pointer or "", ""): problem.detail}) from None
+
+
+BESIDE: Final = {
+    "/remind_after": "remind",
+    "/escalate_after": "escalate",
+    "/escalate_to": "to",
+}
+ACTS: Final[Mapping[str, Act]] = {
+    "give": _give,
+    "take": _take,
+    "default": _default,
+    "nudges": _nudges,
+}
 
 
 def _show_all(request: DeskRequest, *, status: int = 200, **shown: Any) -> HttpResponse:

@@ -27,6 +27,7 @@ from tenants.access import Membership
 from tenants.models import Agent, Member
 
 PAGE: Final = 50
+BEHALF: Final = "on_behalf_of"
 OTHERS: Final = {"system": "Keyturn", "policy": "Policy", "operator": "An operator"}
 # What has a page of its own, and the name that people call it by.
 PLACES: Final = {"request": ("case", "REQ"), "run": ("run", "RUN")}
@@ -65,6 +66,7 @@ def actor_names(rows: Iterable[Entry]) -> Mapping[str, str]:
     ids: dict[str, set[str]] = {"member": set(), "agent": set()}
     for row in rows:
         ids.get(row.actor_type, set()).add(row.actor_id)
+        ids["member"] |= {str(row.data[BEHALF])} if row.data.get(BEHALF) else set()
     people = Member.objects.filter(id__in=ids["member"])
     agents = Agent.objects.filter(id__in=ids["agent"])
     named = {str(one.id): one.name for one in people}
@@ -87,7 +89,7 @@ def _row(slug: str, row: Entry, names: Mapping[str, str]) -> EntryRow:
         seq=row.seq,
         at=row.at,
         kind=row.kind,
-        actor=actor_name(row, names),
+        actor=_with_behalf(row, names),
         actor_href=address("audit", slug, query={"actor": row.actor_id}),
         history_href=_history(slug, row),
         subject=subject_of(row),
@@ -96,6 +98,13 @@ def _row(slug: str, row: Entry, names: Mapping[str, str]) -> EntryRow:
         said=json.dumps(row.data, indent=2, ensure_ascii=False) if row.data else "",
         hash=bytes(row.hash).hex()[:12],
     )
+
+
+def _with_behalf(row: Entry, names: Mapping[str, str]) -> str:
+    """A decision says for whom it was given."""
+    behalf = names.get(str(row.data.get(BEHALF)))
+    who = actor_name(row, names)
+    return f"{who} for {behalf}" if behalf else who
 
 
 def _history(slug: str, row: Entry) -> str:

@@ -8,8 +8,11 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Max
+from django.http import QueryDict
 
 from approvals.pages.addresses import address
+from approvals.pages.leave import as_typed, leave_view
+from approvals.presentation.leave import LeaveView
 from approvals.presentation.shell import Notice
 from audit.models import Entry
 from kernel.clock import database_now
@@ -87,6 +90,26 @@ def member_view(
         now=database_now(),
         notice=notice,
     )
+
+
+def member_leave(
+    member: Membership,
+    member_id: UUID,
+    posted: QueryDict,
+    *,
+    form: Form | None = None,
+    notice: Notice | None = None,
+) -> LeaveView | None:
+    """When they are away and who is asked instead; of those whom the reader may touch."""
+    found = Member.objects.select_related("user").filter(id=member_id).first()
+    if found is None or not may_touch(member, found.role):
+        return None
+    typed = None
+    if form and form.act in {"away", "change_away"}:
+        queues = posted.getlist("queues")
+        typed = as_typed(found, form.typed, queues, form.errors)
+    here = address("person", member.slug, found.id)
+    return leave_view(found, here=here, mine=False, typed=typed)
 
 
 def may_touch(member: Membership, role: str) -> bool:

@@ -19,7 +19,13 @@ from kernel.problems import NOT_FOUND
 from oversight.pages.agents import people
 from oversight.pages.keyset import PAGE, from_after, pages_after
 from oversight.presentation.forms import Choice, Form
-from oversight.presentation.queues import HolderRow, QueueRow, QueuesView, QueueView
+from oversight.presentation.queues import (
+    HolderRow,
+    NudgesForm,
+    QueueRow,
+    QueuesView,
+    QueueView,
+)
 from tenants.access import Membership
 from tenants.models import Group, Member
 
@@ -90,8 +96,35 @@ def queue_view(
         people=_people(member.tenant_id, given),
         rights=_choices(form.ticked),
         form=form,
+        nudges=_nudges(queue, form),
         notice=notice,
     )
+
+
+def _nudges(queue: Queue, form: Form) -> NudgesForm:
+    """As it is, or as it was typed."""
+    typed = form.typed if form.act == "nudges" else None
+    to = f"group:{queue.escalate_to_group_id}" if queue.escalate_to_group_id else ""
+    to = f"queue:{queue.escalate_to_queue_id}" if queue.escalate_to_queue_id else to
+    if typed is not None:
+        to = typed.get("to", "")
+    others = Queue.objects.exclude(id=queue.id).order_by("name")
+    named = [(f"queue:{one.id}", one.name) for one in others]
+    return NudgesForm(
+        remind=_minutes(queue.remind_after)
+        if typed is None
+        else typed.get("remind", ""),
+        escalate=_minutes(queue.escalate_after)
+        if typed is None
+        else typed.get("escalate", ""),
+        groups=_groups(to),
+        queues=tuple(Choice(value=v, text=t, chosen=v == to) for v, t in named),
+        errors=form.errors if typed is not None else {},
+    )
+
+
+def _minutes(seconds: int | None) -> str:
+    return "" if seconds is None else str(seconds // 60)
 
 
 def _rows(slug: str, queues: list[Queue]) -> tuple[QueueRow, ...]:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from approvals.delegations import decider
 from approvals.models import Decision, Request, Revision, VerificationReport
 from approvals.pages.addresses import address, short_name
 from approvals.pages.attempts import attempt_rows
 from approvals.pages.case.reading import Reading
-from approvals.pages.case.timeline import decider, decision_rows, transition_words
+from approvals.pages.case.timeline import decision_rows, transition_words
 from approvals.pages.pins import pins_of
 from approvals.presentation.arguments import exact_text
 from approvals.presentation.case import Link

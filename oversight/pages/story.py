@@ -33,7 +33,9 @@ def read_story(
     slug = viewer.slug
     seen = {one.id: one for one in requests}
     of = {"request_id__in": list(seen)}
-    decisions = Decision.objects.filter(**of).select_related("member", "revision")
+    decisions = Decision.objects.filter(**of).select_related(
+        "member", "on_behalf_of", "revision"
+    )
     steps = chain(
         (
             transition_step(one, reading)

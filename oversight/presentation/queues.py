@@ -1,6 +1,7 @@
 """Queues, and who may do what on each."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from approvals.presentation.shell import Empty, Notice, Pages
 from oversight.presentation.forms import Choice, Form
@@ -41,6 +42,17 @@ class HolderRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NudgesForm:
+    """When people are reminded and others asked too: minutes as text, '' for never."""
+
+    remind: str
+    escalate: str
+    groups: tuple[Choice, ...]
+    queues: tuple[Choice, ...]
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueView:
     """In the context as `queue`. `counts` has how many people hold each right now."""
 
@@ -55,4 +67,5 @@ class QueueView:
     people: tuple[Choice, ...]
     rights: tuple[Choice, ...]
     form: Form
+    nudges: NudgesForm
     notice: Notice | None = None

@@ -5,13 +5,15 @@ reviewer.
 """
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from approvals.asks import Ask
-from approvals.models import Decision, Queue, Request, Revision
+from approvals.models import Decision, Delegation, Queue, Request, Revision
 from approvals.services.case import Answer
 from approvals.services.decide import decide
+from approvals.services.delegations import Leave, make_delegation
 from approvals.services.pause import pause_run
 from approvals.services.policies import publish_policy
 from approvals.services.queues import EVERYDAY, create_queue, give_right
@@ -119,6 +121,20 @@ class Stage:
             name=name,
             definition={"verdict": "allow", **definition},
         )
+
+    def on_leave(
+        self, away: Somebody, instead: Somebody, days: float = 7, **said: Any
+    ) -> Delegation:
+        """From now on `instead` is asked instead of `away`."""
+        now = datetime.now(UTC)
+        said.setdefault("starts_at", now - timedelta(minutes=5))
+        leave = Leave(
+            delegator_id=away.id,
+            delegate_id=instead.id,
+            ends_at=now + timedelta(days=days),
+            **said,
+        )
+        return make_delegation(tenant_id=self.tenant_id, by=away.id, leave=leave)
 
     def policy(self, name: str = "review", **definition: Any) -> None:
         """Put a policy in force; by the owner, so that she never counts."""

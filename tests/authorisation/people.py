@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from approvals.services.remarks import comment, release, take
 from approvals.services.report import report_effect
 from approvals.services.resolve import resolve_effect
 from approvals.services.revoke import revoke
+from approvals.services.snoozing import snooze, wake
 from kernel.scope import tenant_transaction
 from tenants.models import Role
 from tenants.principal import Person
@@ -189,6 +191,10 @@ def answering(
 
 ACTS: Final[dict[str, Callable[[Person, Things], Any]]] = {
     "comment": lambda person, on: comment(person, request_id=on.pending.id, text="Hm."),
+    "snooze": lambda person, on: snooze(
+        person, request_id=on.pending.id, length=timedelta(hours=1)
+    ),
+    "bring back": lambda person, on: wake(person, request_id=on.pending.id),
     "take": lambda person, on: take(person, request_id=on.pending.id),
     "release": lambda person, on: release(person, request_id=on.pending.id),
     "reject": answering(V.REJECT),

@@ -35,6 +35,7 @@ NOBODYS: Final = {
     "approvals.services.erasure.let_go": SWEEP,
     "approvals.services.erasure.purge_leftovers": SWEEP,
     "approvals.services.erasure.purge_step": SWEEP,
+    "approvals.services.nudging.nudge": SWEEP,
     "sessions.services.artifacts.expire_artifacts": SWEEP,
     "sessions.services.artifacts.sweep_files": SWEEP,
     "approvals.services.recovery.begin_recovery": CONSOLE,

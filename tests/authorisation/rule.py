@@ -37,6 +37,8 @@ RELATIONS: Final = ("stranger", *sorted(SIDE), "later author")
 
 NEEDS: Final[dict[str, frozenset[str]]] = {
     "comment": frozenset(),
+    "snooze": frozenset(),
+    "bring back": frozenset(),
     "take": frozenset({"decide"}),
     "release": frozenset({"decide"}),
     "reject": frozenset({"decide"}),

@@ -6,7 +6,7 @@ from the verb's own signature. So a new verb is in the table by being there.
 
 import inspect
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from importlib import import_module
 from types import NoneType, UnionType
@@ -15,6 +15,7 @@ from uuid import UUID
 
 import pytest
 
+from approvals.services.delegations import Leave
 from approvals.services.stopping import Target
 from checkpoints.models import Risk, Tool
 from kernel.ids import new_id
@@ -45,6 +46,12 @@ TOLD: Final[dict[str, Any]] = {
     "mode": Tool.Mode.AGENT,
     "risk": Risk.LOW,
     "days": 1,
+    "leave": Leave(
+        delegator_id=new_id(),
+        delegate_id=new_id(),
+        starts_at=datetime.now(UTC),
+        ends_at=datetime.now(UTC) + timedelta(days=1),
+    ),
     "role": Role.REVIEWER,
     "target": Target(agent_id=new_id()),
 }

@@ -41,6 +41,8 @@ OF_REQUESTS = {
     "approvals.services.remarks.take": {"take"},
     "approvals.services.resolve.resolve_effect": {"resolve"},
     "approvals.services.revoke.revoke": {"revoke"},
+    "approvals.services.snoozing.snooze": {"snooze"},
+    "approvals.services.snoozing.wake": {"bring back"},
 }
 # Persons' verbs about something else, with the tests that say whose they are.
 OF_OTHERS = {

@@ -3,11 +3,13 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from approvals.models import Decision, Request, ResumeJob
 from approvals.services.break_glass import break_glass
 from approvals.services.policy_drafts import save_policy_draft
+from approvals.services.snoozing import snooze
 from approvals.services.webhooks import (
     create_webhook,
     ping_webhook,
@@ -135,12 +137,23 @@ def open_gallery(tool: Mapping[str, Any]) -> Gallery:
         "confirmed": _confirmed(stage),
         **_emergencies(stage),
     }
+    _away(stage, carol, requests["changes"])
     return Gallery(
         stage=stage,
         reader=stage.bob,
         pages=_addresses(stage, requests),
         owned={**_owned(stage), **_looked_back(stage, requests)},
     )
+
+
+def _away(stage: Stage, carol: Somebody, changes: Request) -> None:
+    """Bob stands in for Carol, will be away himself, and has put something aside."""
+    stage.on_leave(carol, stage.bob, note=HOSTILE[:200])
+    later = datetime.now(UTC) + timedelta(days=20)
+    dora = stage.reviewer("Dora")
+    stage.on_leave(stage.bob, dora, days=30, starts_at=later, queues=[stage.queue.id])
+    hour = timedelta(hours=1)
+    snooze(stage.bob.person, request_id=changes.id, length=hour)
 
 
 def _owned(stage: Stage) -> dict[str, str]:
@@ -230,6 +243,8 @@ def _addresses(stage: Stage, requests: Mapping[str, Request]) -> dict[str, str]:
     return {
         "queue": f"{home}/queue",
         "notifications": f"{home}/notifications",
+        "queue-aside": f"{home}/queue?view=snoozed",
+        "leave": f"{home}/leave",
         "queue-decided": f"{home}/queue?view=decided",
         "views": f"{home}/views?risk=high",
         "queue-empty": f"{home}/queue?q=nothing+like+this",

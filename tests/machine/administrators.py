@@ -1,11 +1,13 @@
 """What administrators change while others decide: policies, rights, people, tools."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, Final
 
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
+from approvals.services.delegations import Leave, end_delegation, make_delegation
 from approvals.services.policies import (
     cosign_policy,
     publish_policy,
@@ -34,6 +36,7 @@ from tests.factories import Machine
 from tests.machine.machine import PICK, SELDOM
 from tests.machine.people import REVIEWERS, People
 from tests.machine.policies import DEFINITIONS, NAMES
+from tests.machine.sight import find
 
 RIGHTS: Final = ("decide", "decide", "view", "edit_arguments")
 
@@ -104,6 +107,30 @@ class Administrators(People):
         if "owner" in act.__name__:
             about["agent_id"] = self.world.robot.agent.id
         self.change(act, **about)
+
+    @rule(
+        away=st.sampled_from(REVIEWERS),
+        instead=st.sampled_from([*REVIEWERS, "erin"]),
+        own=st.booleans(),
+        back=SELDOM,
+    )
+    def be_away(self, away: str, instead: str, own: bool, back: bool) -> None:
+        """By themself or by the owner; who is away already may come back."""
+        people = self.world.people
+        by = people[away if own else "alice"].id
+        known = find(
+            self.sight.delegations, ended_at=None, delegator_id=people[away].id
+        )
+        if known and back:
+            self.change(end_delegation, by=by, delegation_id=known[0].id)
+            return
+        leave = Leave(
+            delegator_id=people[away].id,
+            delegate_id=people[instead].id,
+            starts_at=self.sight.now,
+            ends_at=self.sight.now + timedelta(hours=2),
+        )
+        self.change(make_delegation, by=by, leave=leave)
 
     @rule(act=st.sampled_from(["agent", "tenant", "key", "recovery"]), seldom=SELDOM)
     def switch(self, act: str, seldom: bool) -> None:

@@ -19,6 +19,7 @@ MOVED: Final = {
     "approvals_request": ("created_at", "due_at", "decided_at"),
     "approvals_grant": ("created_at", "not_before", "expires_at", "due_at", "ended_at"),
     "approvals_decision": ("created_at",),
+    "approvals_delegation": ("starts_at", "ends_at", "ended_at"),
     "approvals_resumejob": ("created_at", "due_at"),
     "agent_sessions_run": ("due_at",),
     "agent_sessions_fact": ("observed_at",),

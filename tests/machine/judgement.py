@@ -208,15 +208,35 @@ def _of_person(case: Case, one: Row, request: Row, revision: Row) -> Iterator[st
         sight, request, revision, owed
     ):
         yield f"{one.member_id} turned a key that does not count"
+    if one.on_behalf_of_id is not None:
+        yield from _of_two(case, one, request, revision, owed)
     if owed.reason and not one.reason:
         yield f"decision {one.id} gives no reason"
 
 
+def _of_two(
+    case: Case, one: Row, request: Row, revision: Row, owed: oracle.Owed
+) -> Iterator[str]:
+    """Not through delegation: both may, under one in force between just these two."""
+    sight, both = case.after, {one.member_id, one.on_behalf_of_id}
+    if not both <= oracle.may_count(sight, request, revision, owed):
+        yield f"{one.member_id} answered for somebody, and one of the two may not"
+    if one.verdict == "edit":
+        yield f"{one.member_id} edited for somebody else"
+    (under,) = find(sight.delegations, id=one.delegation_id)
+    between = (under.delegate_id, under.delegator_id)
+    ended = under.ended_at is not None and under.ended_at <= one.created_at
+    in_force = under.starts_at <= one.created_at < under.ends_at and not ended
+    if between != (one.member_id, one.on_behalf_of_id) or not in_force:
+        yield f"{one.member_id} answered for somebody without having been named"
+
+
 def nobody_counts_twice(case: Case) -> Iterator[str]:
     many = Counter(
-        (one.revision_id, one.member_id)
+        (one.revision_id, person)
         for one in case.after.decisions
-        if one.member_id is not None
+        for person in (one.member_id, one.on_behalf_of_id)
+        if person is not None
     )
     yield from (f"{key} answered {n} times" for key, n in many.items() if n > 1)
 
@@ -228,7 +248,14 @@ def what_was_decided_stays(case: Case) -> Iterator[str]:
         if now is None:
             yield f"decision {was.id} is gone"
             continue
-        same = ("revision_id", "member_id", "verdict", "digest", "reason")
+        same = (
+            "revision_id",
+            "member_id",
+            "on_behalf_of_id",
+            "verdict",
+            "digest",
+            "reason",
+        )
         if any(getattr(was, name) != getattr(now, name) for name in same):
             yield f"decision {was.id} was rewritten"
         if was.dismissed_at is not None and now.dismissed_at is None:

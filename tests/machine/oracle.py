@@ -179,8 +179,13 @@ def approvals(sight: Sight, revision: Row, verdict: str = "approve") -> list[Row
 
 def holds(owed: Owed, sight: Sight, request: Row, revision: Row) -> bool:
     """Whether the decisions there are satisfy what is owed, by who may count now."""
-    counted = {one.member_id for one in approvals(sight, revision)} - {None}
-    return enough(owed, counted & may_count(sight, request, revision, owed))
+    able = may_count(sight, request, revision, owed)
+    counted = {
+        one.member_id
+        for one in approvals(sight, revision)
+        if one.on_behalf_of_id is None or one.on_behalf_of_id in able
+    }
+    return enough(owed, (counted - {None}) & able)
 
 
 def opens(request: Row, owed: Owed) -> timedelta:

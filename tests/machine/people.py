@@ -47,6 +47,33 @@ class People(Agents):
         said = "Fine." if reason else ""
         self._answer(request, who, fresh, verdict=V.APPROVE, reason=said)
 
+    @precondition(lambda self: bool(self.sight.delegations))
+    @has("requests", "pending")
+    @rule(
+        pick=PICK,
+        other=PICK,
+        who=SOMEBODY,
+        verdict=st.sampled_from([V.APPROVE, V.APPROVE, V.APPROVE, V.REJECT, V.EDIT]),
+    )
+    def answer_for(self, pick: int, other: int, who: str, verdict: Any) -> None:
+        """Mostly the delegate for the delegator; and now and then anybody for anybody."""
+        request = self.choose(self.requests("pending"), pick)
+        away = self.choose(self.sight.delegations, other)
+        named = {one.id: name for name, one in self.world.people.items()}
+        who = named.get(away.delegate_id, who) if other % 2 else who
+        said = (
+            {"arguments": {"payee": "x", "amount": "1.00"}} if verdict == V.EDIT else {}
+        )
+        self._answer(
+            request,
+            who,
+            True,
+            verdict=verdict,
+            reason="So.",
+            on_behalf_of=away.delegator_id,
+            **said,
+        )
+
     @has("requests", "pending")
     @rule(pick=PICK)
     def approve_together(self, pick: int) -> None:

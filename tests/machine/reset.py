@@ -1,5 +1,6 @@
 """A used world as good as new: what an episode changed is changed back, by verbs."""
 
+from approvals.services.delegations import end_delegation
 from approvals.services.policies import retire_policy
 from approvals.services.queues import EVERYDAY, give_right, take_right
 from approvals.services.recovery import end_recovery
@@ -34,6 +35,9 @@ def restore(world: World, sight: Sight) -> None:
     names = {one.policy_id: one.name for one in sight.policies}
     for policy in sight.in_force:
         retire_policy(**tenant, name=names[policy.policy])
+    for away in find(sight.delegations, ended_at=None):
+        if away.ends_at > sight.now:
+            end_delegation(**tenant, delegation_id=away.id)
     _restore_rights(world, sight)
     _restore_tools(world, sight)
     for system in world.systems.values():

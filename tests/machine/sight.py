@@ -30,6 +30,7 @@ TABLES: Final = {
         WHERE p.tenant_id = %(tenant)s AND p.current IS NOT NULL""",
     "runs": "SELECT * FROM agent_sessions_run WHERE tenant_id = %(tenant)s AND id > %(since)s",
     "facts": "SELECT * FROM agent_sessions_fact WHERE tenant_id = %(tenant)s AND id > %(since)s",
+    "delegations": "SELECT * FROM approvals_delegation WHERE tenant_id = %(tenant)s",
     "pauses": "SELECT * FROM approvals_pause WHERE tenant_id = %(tenant)s AND id > %(since)s",
     "requests": "SELECT * FROM approvals_request WHERE tenant_id = %(tenant)s AND id > %(since)s",
     "revisions": "SELECT * FROM approvals_revision WHERE tenant_id = %(tenant)s AND id > %(since)s",

@@ -9,6 +9,7 @@ from django.db.models import FETCH_RAISE, Q
 from django.urls import reverse
 
 from approvals.access import holders
+from approvals.delegations import decider
 from approvals.models import Decision, PolicyRevision, Request
 from approvals.pages.case.record import CaseRecord
 from approvals.pages.viewer import Viewer
@@ -16,7 +17,7 @@ from approvals.policy import Obligation, Rule
 from approvals.policy.satisfy import seats
 from approvals.presentation.case import Keys, Need, PolicyReason
 from approvals.presentation.words import counted
-from approvals.separation import Standing, people_for
+from approvals.separation import Key, Standing, keys_for
 from tenants.models import Group
 
 NO_POLICY: Final = PolicyReason(
@@ -77,16 +78,18 @@ def keys_of(record: CaseRecord) -> Keys | None:
     return Keys(turned=turned, needed=len(seated))
 
 
-def approvers(record: CaseRecord) -> tuple[UUID, ...]:
-    return people_for(record.counted, Decision.Verdict.APPROVE)
+def approvers(record: CaseRecord) -> tuple[Key, ...]:
+    return keys_for(record.counted, Decision.Verdict.APPROVE)
 
 
 def _seated(record: CaseRecord, stands: Standing) -> list[tuple[Rule, UUID | None]]:
     """Each slot and who fills it. Once decided, whoever agreed did count then."""
-    agreed, eligible = approvers(record), stands.eligible
-    if not record.is_open:
-        eligible = {rule: able | set(agreed) for rule, able in eligible.items()}
-    return seats(stands.obligation.rules, agreed, eligible)
+    keys = approvers(record)
+    if record.is_open:
+        return stands.seats(keys)
+    agreed = [key.person for key in keys]
+    able = {rule: people | set(agreed) for rule, people in stands.eligible.items()}
+    return seats(stands.obligation.rules, agreed, able)
 
 
 def needs(record: CaseRecord) -> tuple[Need, ...]:
@@ -111,14 +114,14 @@ def _turned(
     record: CaseRecord, label: str, decision: Decision, stands: Standing
 ) -> Need:
     """Who agreed and has lost the right to is shown so, until it has been used."""
-    counts = decision.member_id is not None and stands.counts(decision.member_id)
-    broke = decision.broke_glass
+    people = filter(None, (decision.member_id, decision.on_behalf_of_id))
+    counts, broke = stands.counts(*people), decision.broke_glass
     lost = record.request.state == Request.State.APPROVED and not (counts or broke)
     waived = "as the tenant’s only person" if decision.waived_solo else ""
     waived = "by breaking the glass, for all keys" if broke else waived
     return Need(
         label=label,
-        turned_by=record.name(decision.member_id),
+        turned_by=decider(decision),
         turned_at=decision.created_at,
         note="may no longer decide this: it will be refused" if lost else waived,
         said=decision.reason,
@@ -149,14 +152,23 @@ def label_of(rule: Rule, groups: Mapping[UUID, str], record: CaseRecord) -> str:
 
 def _others(record: CaseRecord, eligible: frozenset[UUID], yours: bool) -> str:
     """Who else could turn this key."""
-    answered = set(approvers(record))
-    able = sorted(record.name(one) for one in eligible - {record.viewer.id} - answered)
+    answered = {one for key in approvers(record) for one in key.people}
+    able = sorted(_who(record, one) for one in eligible - {record.viewer.id} - answered)
     if not able:
         return "" if yours else "Nobody can turn this key now."
     names = able[:3] + ([f"{len(able) - 3} more"] if len(able) > 3 else [])
     return (
         f"{'or ' if yours else ''}{_listed(names)}{'.' if yours else ' can turn it.'}"
     )
+
+
+def _who(record: CaseRecord, member: UUID) -> str:
+    """By name; of whoever is on leave also who stands in for them."""
+    leaves = [one for one in record.leaves if one.delegator_id == member]
+    if not leaves:
+        return record.name(member)
+    instead = " or ".join(sorted({record.name(one.delegate_id) for one in leaves}))
+    return f"{record.name(member)} (on leave; {instead} stands in)"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from approvals.delegations import decider
 from approvals.models import Decision, Request
 from approvals.pages.case.desk import blocked_answers
 from approvals.pages.case.record import CaseRecord
-from approvals.pages.case.timeline import decider
 from approvals.presentation.controls import reply_controls
 from approvals.presentation.desk import SheetState
 from approvals.presentation.marks import mark

@@ -21,6 +21,7 @@ from approvals.presentation.desk import (
     SheetState,
 )
 from approvals.presentation.edit import Control
+from approvals.presentation.leave import Pick
 from approvals.presentation.proof import Proof
 from approvals.presentation.reading import filled
 from approvals.problems import (
@@ -29,6 +30,7 @@ from approvals.problems import (
     REAUTHENTICATE,
     VERDICT_NOT_ALLOWED,
 )
+from approvals.separation import Standing
 from approvals.services.case import Answer, Sight
 from approvals.services.judging import judge_answer
 from kernel.problems import Problem
@@ -73,6 +75,7 @@ def desk_of(
         reauthentication=asks_who(record),
         dismisses=_dismissed_by_change(record),
         reply=_reply(record, kept),
+        behalf=_behalf(record, stands, kept),
         form=kept,
         closed=_closed(blocked),
     )
@@ -129,6 +132,34 @@ def _why(record: CaseRecord, problem: Problem) -> str:
         said = reason.strip(",").replace("answers", "answer", 1)
         return f"You {said}: the key must be somebody else’s."
     return problem.detail
+
+
+def _behalf(
+    record: CaseRecord, stands: Standing, form: SheetState | None
+) -> tuple[Pick, ...]:
+    """In whose name it can be given; the verb judges it again.
+
+    As oneself, unless it is the other who has said that they are on it.
+    """
+    answered = {one.member_id for one in record.current_decisions}
+    answered |= {one.on_behalf_of_id for one in record.current_decisions}
+    me = record.viewer.id
+    found = {
+        one.delegator_id: record.name(one.delegator_id)
+        for one in record.leaves
+        if one.delegate_id == me and stands.counts(me, one.delegator_id)
+    }
+    others = {str(id): name for id, name in found.items() if id not in answered}
+    if not others:
+        return ()
+    taken = str(record.request.taken_by_id)
+    given = form.values.get("on_behalf_of", "") if form else taken
+    chosen = given if given in others else ""
+    named = {"": "As myself", **{id: f"For {name}" for id, name in others.items()}}
+    return tuple(
+        Pick(value=value, text=text, chosen=value == chosen)
+        for value, text in named.items()
+    )
 
 
 def asks_who(record: CaseRecord) -> Proof | None:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from approvals.delegations import decider
 from approvals.models import Decision, Request
 from approvals.pages.case.asked import keys_of
 from approvals.pages.case.outcome import refusal
 from approvals.pages.case.record import CaseRecord
-from approvals.pages.case.timeline import decider
 from approvals.presentation.shell import Notice
 from approvals.presentation.words import counted, span
 from checkpoints.models import Tool

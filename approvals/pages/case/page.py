@@ -83,6 +83,8 @@ def case_view(
         compared=compared(record),
         policies=policy_reasons(record),
         needs=needs(record),
+        asked_too=_asked_too(record),
+        asked_too_at=record.nudge.escalated_at if record.nudge else None,
         radius=radius(request.tool),
         facts=fact_rows(record.facts, record.reading),
         preconditions=precondition_rows(record),
@@ -148,6 +150,14 @@ def _lead(record: CaseRecord) -> str:
     if tool.mode == Tool.Mode.MANAGED:
         return "Once approved and verified, Keyturn makes exactly this call, once."
     return f"Once approved and verified, {record.request.agent.name} may do this once."
+
+
+def _asked_too(record: CaseRecord) -> str:
+    """Who was asked besides when nobody had answered; they have no more rights for it."""
+    if record.nudge is None or record.nudge.escalated_at is None:
+        return ""
+    names = sorted(record.name(one) for one in record.nudge.asked_too)
+    return ", ".join(names) or "nobody: none of them may see it"
 
 
 def _recap(record: CaseRecord, exact: ExactAction) -> tuple[RecapRow, ...]:

@@ -9,15 +9,19 @@ from uuid import UUID
 
 from django.db.models import FETCH_RAISE
 
+from approvals.delegations import in_force, on_queue
 from approvals.envelope import Envelope
 from approvals.models import (
     Comment,
     Decision,
+    Delegation,
     Grant,
+    Nudge,
     Request,
     ResumeJob,
     Revision,
     Sight,
+    Snooze,
     VerificationReport,
 )
 from approvals.pages.case.alike import Alike, alike_to
@@ -48,7 +52,8 @@ class CaseRecord:
     action; `before` is the one of the revision before, `alike` the last approved one of the
     same agent and tool. `rights` are the viewer's on the
     request's queue. `standing` is None when the sealed record cannot be read.
-    `asking_side` says of each person on it why they cannot turn a key.
+    `asking_side` says of each person on it why they cannot turn a key; `leaves` are the
+    delegations in force on the queue. `snoozed` is the viewer's own.
     """
 
     viewer: Viewer
@@ -71,6 +76,9 @@ class CaseRecord:
     standing: Standing | None
     secrets: Sequence[Use]
     asking_side: Mapping[UUID, str]
+    leaves: Sequence[Delegation]
+    nudge: Nudge | None
+    snoozed: Snooze | None
     people: Mapping[UUID, str]
     reading: Reading
     now: datetime
@@ -115,8 +123,13 @@ class CaseRecord:
 
     @property
     def mine(self) -> Decision | None:
-        """The viewer's own answer to the current revision."""
-        own = (one for one in self.current_decisions if one.member_id == self.viewer.id)
+        """The viewer's answer to the current revision, or the one given for them."""
+        me = self.viewer.id
+        own = (
+            one
+            for one in self.current_decisions
+            if me in {one.member_id, one.on_behalf_of_id}
+        )
         return next(own, None)
 
     @property
@@ -162,10 +175,23 @@ def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
         standing=_standing(request, revision, envelope),
         secrets=_secrets(request, envelope),
         asking_side=asking_side(request, revision, envelope),
+        leaves=list(in_force(now).filter(on_queue(request.queue_id))),
+        nudge=Nudge.objects.filter(**of, revision=request.revision).first(),
+        snoozed=_snoozed(viewer, request, len(decisions), now),
         people=_people(request.tenant_id),
         reading=reading_of(viewer, request.run.workflow, now),
         now=now,
     )
+
+
+def _snoozed(
+    viewer: Viewer, request: Request, answers: int, now: datetime
+) -> Snooze | None:
+    """The viewer's, while it holds: as the list has it."""
+    rows = Snooze.objects.filter(request_id=request.id, member_id=viewer.id)
+    return rows.filter(
+        until__gt=now, revision=request.revision, state=request.state, answers=answers
+    ).first()
 
 
 def _sights(request: Request) -> list[Sight]:
@@ -198,7 +224,8 @@ def _wordings(request: Request) -> tuple[Revision, Envelope | None]:
 
 def _decisions(request: Request) -> list[Decision]:
     rows = Decision.objects.filter(request_id=request.id)
-    rows = rows.select_related("member", "revision").defer("revision__envelope")
+    rows = rows.select_related("member", "on_behalf_of", "revision")
+    rows = rows.defer("revision__envelope")
     return list(rows.order_by("created_at", "id").fetch_mode(FETCH_RAISE))
 
 

@@ -5,6 +5,7 @@ from approvals.pages.addresses import address
 from approvals.pages.case.record import CaseRecord
 from approvals.pages.selection import Selection
 from approvals.presentation.case import Remarks
+from approvals.presentation.snooze import lengths_before
 
 
 def remarks_of(record: CaseRecord, selection: Selection) -> Remarks:
@@ -24,6 +25,11 @@ def remarks_of(record: CaseRecord, selection: Selection) -> Remarks:
         taken_until=until if taken else None,
         mine=taken and request.taken_by_id == record.viewer.id,
         givable=_others_who_decide(record) if decides else (),
+        snooze_href=address("snooze", record.slug, request.id, query=query)
+        if record.is_open
+        else "",
+        snoozed_until=record.snoozed.until if record.snoozed else None,
+        lengths=lengths_before(request.due_at, record.now) if request.due_at else (),
     )
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Final
 
+from approvals.delegations import decider
 from approvals.models import (
     Comment,
     Decision,
@@ -38,6 +39,7 @@ def timeline(
         (_sight(record, one) for one in record.sights),
         map(_report, record.reports),
         _grant(record.grant),
+        _nudged(record),
         _attempts(record),
         map(_checkpoint, checkpoints),
         map(_transition, transitions),
@@ -70,10 +72,6 @@ def decision_rows(decisions: Sequence[Decision]) -> tuple[DecisionRow, ...]:
         )
         for one in decisions
     )
-
-
-def decider(decision: Decision) -> str:
-    return decision.member.name if decision.member else "Policy"
 
 
 def words_of(decision: Decision) -> str:
@@ -147,6 +145,22 @@ def _grant(grant: Grant | None) -> Iterator[TimelineEntry]:
         text=f"Approval {Grant.State(grant.state).label.lower()}",
         note=grant.reason,
     )
+
+
+def _nudged(record: CaseRecord) -> Iterator[TimelineEntry]:
+    """Of the wording that is asked now; the audit log has them all, with names."""
+    if record.nudge and record.nudge.reminded_at:
+        yield TimelineEntry(
+            at=record.nudge.reminded_at,
+            icon="clock",
+            text="Those who are asked were reminded",
+        )
+    if record.nudge and record.nudge.escalated_at:
+        yield TimelineEntry(
+            at=record.nudge.escalated_at,
+            icon="up",
+            text=f"Escalated: {len(record.nudge.asked_too)} more asked",
+        )
 
 
 def _attempts(record: CaseRecord) -> Iterator[TimelineEntry]:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 from uuid import UUID
 
+from approvals.delegations import decider
 from approvals.models import Decision, VerificationReport
 from approvals.pages.addresses import address
-from approvals.pages.case.timeline import decider
 from approvals.presentation.marks import mark
 from approvals.presentation.words import span
 from checkpoints.models import Effect

@@ -111,7 +111,7 @@ def _asked(
 
 def _done(slug: str, run: Run, requests: list[Request]) -> Iterator[Part]:
     ids = [one.id for one in requests]
-    answers = Decision.objects.select_related("member", "revision")
+    answers = Decision.objects.select_related("member", "on_behalf_of", "revision")
     given = _newest(answers.filter(request_id__in=ids).defer("revision__envelope"))
     yield from (decision_part(slug, one) for one in given)
     asked = VerificationReport.objects.select_related("revision")

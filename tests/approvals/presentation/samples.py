@@ -50,6 +50,7 @@ SHELL = Shell(
     sign_out_href="/accounts/logout/",
     notifications_href="/t/acme/notifications",
     security_href="/accounts/2fa/",
+    leave_href="/t/fjordline/leave",
     nav=(NavItem(label="Queue", href="/t/fjordline", icon="queue", key="q"),),
     live_href="/t/fjordline/stream",
 )

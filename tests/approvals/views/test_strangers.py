@@ -46,6 +46,10 @@ PAGES = {
     "context": Address(of="request"),
     "comment": Address(of="request", methods=("POST",), form={"text": "Hm."}),
     "take": Address(of="request", methods=("POST",), form={"act": "take"}),
+    "snooze": Address(
+        of="request", methods=("POST",), form={"act": "snooze", "length": "1h"}
+    ),
+    "leave": Address(methods=("GET", "HEAD", "POST"), form={"act": "away"}),
     "revoke": Address(of="request", methods=("POST",), form={"reason": "No."}),
     "break_glass": Address(
         of="request",

@@ -27,6 +27,7 @@ class DecisionSummary:
     verdict: str
     revision: int
     by: str
+    on_behalf_of: str | None = None
     at: datetime
     reason: str
     counted: bool
