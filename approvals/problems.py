@@ -67,6 +67,12 @@ ENVIRONMENT_DIFFERS = declare(
     status=409,
     title="This was asked with a key of another environment",
 )
+STANDING_REFUSED = declare(
+    "standing_refused", status=409, title="Nobody may agree to this beforehand"
+)
+STANDING_TOO_WIDE = declare(
+    "standing_too_wide", status=422, title="This is wider than may be agreed beforehand"
+)
 TAKEN = declare("taken", status=409, title="Somebody else is on it")
 CANNOT_BE_GIVEN = declare(
     "cannot_be_given", status=422, title="They do not decide on this queue"

@@ -258,6 +258,9 @@ def _decision(decision: Decision, names_deciders: bool) -> dict[str, Any]:
         "at": _time(decision.created_at),
         "reason": decision.reason,
         "counted": decision.dismissed_at is None,
+        "standing_approval": str(decision.standing_id)
+        if decision.standing_id
+        else None,
     }
 
 

@@ -6,9 +6,10 @@ them, the facts as they were when each question was asked.
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import batched
 from typing import Any, Final
 from uuid import UUID, uuid4
 
@@ -27,6 +28,8 @@ from tenants.models import Tenant
 LIMITS: Final = (500, 2_000, 10_000)
 SECONDS: Final = 5.0  # for the judging of all; what is left then is not examined
 MOST_BYTES: Final = 64 * 1024 * 1024  # of envelopes; the rest is not examined either
+STEP: Final = 2_000  # envelopes that one statement reads
+TOLD: Final = 500  # requests that are judged between two words of progress
 SIZE: Final = Func(F("envelope"), function="octet_length", output_field=IntegerField())
 ASKED: Final = (
     "id",
@@ -38,6 +41,14 @@ ASKED: Final = (
     "created_at",
     "title",
 )
+
+
+type Progress = Callable[[int, int], None]
+"""Told how many steps are done, of how many: a request is one to read, one to judge."""
+
+
+def untold(_done: int, _total: int) -> None:
+    """Nobody asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +77,17 @@ class _Wording:
     size: int
 
 
-def lately(limit: int) -> list[Lately]:
+def lately(limit: int, progress: Progress = untold) -> list[Lately]:
     """The newest requests, each in its current wording; newest first.
 
-    Three statements: as one, they were joined row by row wherever the planner had not
-    heard yet how many there are.
+    Three statements, and one more for each `STEP`: as one, they were joined row by row
+    wherever the planner had not heard yet how many there are.
     """
     rows = Request.objects.order_by("-created_at", "-id").values_list(*ASKED)[:limit]
     asked: list[tuple[Any, ...]] = list(rows)
     worded = _worded([one[0] for one in asked])
     known = [(one, worded[one[0], one[1]]) for one in asked if one[:2] in worded]
-    sealed = _sealed(_with_room([wording for _, wording in known]))
+    sealed = _sealed(_with_room([wording for _, wording in known]), progress)
     values: list[tuple[Any, ...]] = [
         (*one, wording.at, sealed.get(wording.id)) for one, wording in known
     ]
@@ -104,9 +115,13 @@ def _with_room(wordings: Iterable[_Wording]) -> list[UUID]:
     return found
 
 
-def _sealed(revisions: Sequence[UUID]) -> dict[UUID, bytes]:
-    rows = Revision.objects.filter(id__in=revisions).values_list("id", "envelope")
-    return {id: bytes(envelope) for id, envelope in rows}
+def _sealed(revisions: Sequence[UUID], progress: Progress) -> dict[UUID, bytes]:
+    found: dict[UUID, bytes] = {}
+    for ids in batched(revisions, STEP, strict=False):
+        progress(len(found), 2 * len(revisions))
+        rows = Revision.objects.filter(id__in=ids).values_list("id", "envelope")
+        found |= {id: bytes(envelope) for id, envelope in rows}
+    return found
 
 
 def with_draft(
@@ -142,13 +157,17 @@ class Prepared:
     facts: Mapping[UUID, dict[str, Any]]
     solo: bool
 
-    def judge(self, seconds: float = SECONDS) -> Trial:
+    def judge(self, seconds: float = SECONDS, progress: Progress = untold) -> Trial:
         """Every request under both sets, as far as the time and the room go."""
         end = time.monotonic() + seconds
         trial = compare(
             self.before,
             self.after,
-            _asked(self.requests, self.facts, solo=self.solo),
+            _told(
+                _asked(self.requests, self.facts, solo=self.solo),
+                len(self.requests),
+                progress,
+            ),
             is_late=lambda: time.monotonic() > end,
         )
         whole = all(one.envelope is not None for one in self.requests)
@@ -196,12 +215,20 @@ def _asked(
     requests: Iterable[Lately], facts: Mapping[UUID, dict[str, Any]], *, solo: bool
 ) -> Iterator[Asked]:
     for one in requests:
-        read = _read(one, facts.get(one.id, {}))
+        read = read_asked(one, facts.get(one.id, {}))
         if read is not None:
             yield replace(read, side=frozenset()) if solo else read
 
 
-def _read(request: Lately, facts: dict[str, Any]) -> Asked | None:
+def _told(asked: Iterable[Asked], total: int, progress: Progress) -> Iterator[Asked]:
+    """The same, telling now and then how far it has come."""
+    for at, one in enumerate(asked):
+        if at % TOLD == 0:
+            progress(total + at, 2 * total)
+        yield one
+
+
+def read_asked(request: Lately, facts: dict[str, Any]) -> Asked | None:
     """None for an envelope that somebody altered: nothing is known of what was asked."""
     if request.envelope is None:
         return None

@@ -5,6 +5,7 @@ from django.urls import path
 from approvals.aap import views as aap
 from approvals.api import views as api
 from approvals.api.contexts import ContextView, SummariesView
+from approvals.api.standing import StandingApprovalsView
 from approvals.compat import views as compat
 from approvals.compat.waiting import hitl_response, human_response
 from approvals.stream import stream
@@ -22,6 +23,7 @@ from approvals.views.resolve import resolve_page
 from approvals.views.revoke import revoke_page
 from approvals.views.saved_views import views
 from approvals.views.snooze import snooze_page
+from approvals.views.standing import make_page, standing, standing_one
 from approvals.views.styleguide import styleguide
 from approvals.views.together import together
 from approvals.views.webhooks import delivery, webhook, webhooks
@@ -43,6 +45,7 @@ urlpatterns = [
     path(f"{API}/approvals/<uuid:id>/redeem", api.RedeemView.as_view()),
     path(f"{API}/approvals/<uuid:id>/decisions", api.DecisionsView.as_view()),
     path(f"{API}/approvals/<uuid:id>/revoke", api.RevokeView.as_view()),
+    path(f"{API}/standing-approvals", StandingApprovalsView.as_view()),
     path(f"{API}/events", events),
     path(f"{API}/effects/<uuid:id>/report", api.ReportView.as_view()),
     path(f"{API}/compat/hitl-requests", compat.HITLRequestsView.as_view()),
@@ -75,6 +78,9 @@ urlpatterns = [
     path(f"{PAGES}/broken-glass/<uuid:id>", post_review, name="post_review"),
     path(f"{PAGES}/requests/<uuid:id>/resolve", resolve_page, name="resolve"),
     path(f"{PAGES}/leave", leave, name="leave"),
+    path(f"{PAGES}/requests/<uuid:id>/standing", make_page, name="standing_make"),
+    path(f"{PAGES}/standing", standing, name="standing"),
+    path(f"{PAGES}/standing/<uuid:id>", standing_one, name="standing_one"),
     path(f"{PAGES}/stream", stream, name="stream"),
     path(f"{PAGES}/notifications", notifications, name="notifications"),
     path(f"{PAGES}/webhooks", webhooks, name="webhooks"),

@@ -51,6 +51,7 @@ _DEFINITION: Final[Mapping[str, Any]] = {
         "settle": {"type": "number", "minimum": 0, "maximum": 604_800},
         "attempts": {"type": "integer", "minimum": 1, "maximum": 20},
         "resend": {"type": "boolean"},
+        "irreversible": {"type": "boolean"},
     },
 }
 
@@ -131,6 +132,11 @@ class Terms:
     def resend(self) -> bool:
         """It honours the idempotency key: the same key acts once, however often sent."""
         return bool(self.definition.get("resend", False))
+
+    @property
+    def irreversible(self) -> bool:
+        """What it does cannot be undone: so nobody agrees to it beforehand."""
+        return bool(self.definition.get("irreversible", False))
 
 
 def check_definition(mode: str, definition: Json) -> None:

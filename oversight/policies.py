@@ -1,9 +1,12 @@
 """Pages of policies: the list, one with its history, the editor and its simulator."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
+from uuid import UUID
 
 from django.http import HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import (
     require_http_methods,
@@ -24,6 +27,7 @@ from approvals.services.policy_drafts import (
     save_policy_draft,
     withdraw_policy_draft,
 )
+from approvals.trial import Progress, untold
 from approvals.views.request import DeskRequest, missing_is_404, viewer_of
 from kernel.problems import NOT_FOUND, Problem
 from kernel.scope import tenant_transaction
@@ -35,14 +39,17 @@ from oversight.pages.policies import (
     policy_view,
 )
 from oversight.pages.policy_edit import policy_form
-from oversight.pages.policy_trial import read_trial, trial_limit
-from oversight.presentation.policy import TrialView
-from oversight.presentation.policy_form import Read, Typed, field_of, read_definition
+from oversight.pages.policy_trial import is_long, read_trial, trial_limit
+from oversight.presentation.policy import TrialUnderWay, TrialView
+from oversight.presentation.policy_form import Typed, field_of, read_definition
+from oversight.streamed import streamed_trial
 from tenants.access import ADMINISTRATORS, OVERSEERS
 from tenants.pages import member_page
 from tenants.services import ask_for_second_admin
 
 PLACE: Final = "policies"
+POLICY: Final = "oversight/policy.html"
+FORM: Final = "oversight/policy_edit.html"
 LONGEST_NOTE: Final = 2_000
 NOTHING_SEEN: Final = ":"  # no draft, and nothing in force
 
@@ -62,16 +69,19 @@ def policies(request: DeskRequest) -> HttpResponse:
 
 @member_page(roles=OVERSEERS)
 @require_safe
-def policy(request: DeskRequest, name: str) -> HttpResponse:
+def policy(request: DeskRequest, name: str) -> HttpResponseBase:
     """GET policies/{name}: what it says, its history and draft; `try` simulates that."""
     limit = request.GET.get("try", "")
-    trial = _try_draft(request, name, limit) if limit else None
-    return _show(request, name, trial=trial)
+    run = _draft_to_try(request, name, trial_limit(limit)) if limit else None
+    if run is None or not is_long(trial_limit(limit)):
+        return _show(request, name, trial=run(untold) if run else None)
+    context = _policy_context(request, name, trial=TrialUnderWay())
+    return streamed_trial(request, POLICY, context, run, focus=False)
 
 
 @member_page(roles=ADMINISTRATORS)
 @require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: DeskRequest, name: str = "") -> HttpResponse:
+def edit(request: DeskRequest, name: str = "") -> HttpResponseBase:
     """GET policies/{name}/edit: the form.
 
     POST: keep it as the draft, try it out, or change how many rules it has.
@@ -141,42 +151,58 @@ def _keep(request: DeskRequest, name: str, typed: Typed) -> HttpResponse:
     return HttpResponseRedirect(policy_place("policy", request.member.slug, given))
 
 
-def _try(request: DeskRequest, name: str, typed: Typed) -> HttpResponse:
+def _try(request: DeskRequest, name: str, typed: Typed) -> HttpResponseBase:
     """The draft as it is typed, before anything is kept."""
     given, read = name or typed.name.strip() or "new", read_definition(typed)
     limit = trial_limit(request.POST.get("limit", ""))
+    if read.errors:
+        return _form(request, name, typed=typed, errors=read.errors, limit=limit)
     try:
-        trial = None if read.errors else _tried(request, given, read, limit)
+        check_policy(given, read.definition)
+        with tenant_transaction(request.member.tenant_id):
+            check_usable(read.definition)
     except Problem as problem:
         return _form(request, name, typed=typed, errors=_errors(problem), limit=limit)
-    return _form(
-        request, name, typed=typed, errors=read.errors, limit=limit, trial=trial
+    member = request.member.member_id
+    run = partial(_tried, request, given, read.definition, limit, member)
+    if not is_long(limit):
+        return _form(request, name, typed=typed, limit=limit, trial=run(untold))
+    context = _form_context(
+        request, name, typed=typed, limit=limit, trial=TrialUnderWay()
     )
+    return streamed_trial(request, FORM, context, run, focus=True)
 
 
-def _tried(request: DeskRequest, name: str, read: Read, limit: int) -> TrialView:
-    viewer = viewer_of(request)
-    check_policy(name, read.definition)
-    with tenant_transaction(request.member.tenant_id):
-        check_usable(read.definition)
-        trial = read_trial(viewer, name, read.definition, limit=limit, author=viewer.id)
-    return trial.view()
-
-
-def _try_draft(request: DeskRequest, name: str, limit: str) -> TrialView | None:
-    viewer = viewer_of(request)
+def _draft_to_try(
+    request: DeskRequest, name: str, limit: int
+) -> Callable[[Progress], TrialView] | None:
+    """The kept draft, if there is one."""
     with tenant_transaction(request.member.tenant_id):
         draft = open_draft(name)
-        if draft is None:
-            return None
+    if draft is None:
+        return None
+    return partial(_tried, request, name, draft.definition, limit, draft.author_id)
+
+
+def _tried(
+    request: DeskRequest,
+    name: str,
+    definition: Mapping[str, Any] | None,
+    limit: int,
+    author: UUID | None,
+    progress: Progress,
+) -> TrialView:
+    """Read in the scope, judged outside of it."""
+    with tenant_transaction(request.member.tenant_id):
         trial = read_trial(
-            viewer,
+            viewer_of(request),
             name,
-            draft.definition,
-            limit=trial_limit(limit),
-            author=draft.author_id,
+            definition,
+            limit=limit,
+            author=author,
+            progress=progress,
         )
-    return trial.view()
+    return trial.view(progress)
 
 
 def _show_all(request: DeskRequest, problem: Problem | None = None) -> HttpResponse:
@@ -195,18 +221,22 @@ def _show(
     problem: Problem | None = None,
     trial: TrialView | None = None,
 ) -> HttpResponse:
+    notice = _notice(problem) if problem else None
+    context = _policy_context(request, name, notice=notice, trial=trial)
+    status = problem.status if problem else 200
+    return render(request, POLICY, context, status=status)
+
+
+def _policy_context(request: DeskRequest, name: str, **shown: Any) -> dict[str, Any]:
     with missing_is_404(), tenant_transaction(request.member.tenant_id):
         view = policy_view(
             viewer_of(request),
             name,
             revision=request.GET.get("revision", ""),
             against=request.GET.get("against", ""),
-            notice=_notice(problem) if problem else None,
-            trial=trial,
+            **shown,
         )
-        context = {"shell": _shell(request), "policy": view}
-    status = problem.status if problem else 200
-    return render(request, "oversight/policy.html", context, status=status)
+        return {"shell": _shell(request), "policy": view}
 
 
 def _form(
@@ -216,11 +246,14 @@ def _form(
     errors: Mapping[str, str] | None = None,
     **shown: Any,
 ) -> HttpResponse:
+    context = _form_context(request, name, errors=errors, **shown)
+    return render(request, FORM, context, status=422 if errors else 200)
+
+
+def _form_context(request: DeskRequest, name: str, **shown: Any) -> dict[str, Any]:
     with tenant_transaction(request.member.tenant_id):
-        view = policy_form(viewer_of(request), name, errors=errors, **shown)
-        context = {"shell": _shell(request), "form": view}
-    status = 422 if errors else 200
-    return render(request, "oversight/policy_edit.html", context, status=status)
+        view = policy_form(viewer_of(request), name, **shown)
+        return {"shell": _shell(request), "form": view}
 
 
 def _shell(request: DeskRequest) -> Shell:

@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from approvals import problems
 from approvals.asks import VERDICTS
+from approvals.beforehand import STANDING_STATES
 from approvals.models import Request
 from approvals.services.contexts import CONTEXT_UNKNOWN
 from checkpoints.api.checkpoints import NOT_SAVED
@@ -183,6 +184,9 @@ class DecisionSummary(serializers.Serializer[object]):
     at = serializers.DateTimeField()
     reason = serializers.CharField()
     counted = serializers.BooleanField()
+    standing_approval = serializers.UUIDField(
+        allow_null=True, help_text="By which a person gave this answer beforehand."
+    )
 
 
 class ApprovalDocument(serializers.Serializer[object]):
@@ -218,6 +222,27 @@ class ApprovalDocument(serializers.Serializer[object]):
     decide_by = serializers.DateTimeField()
     use_until = serializers.DateTimeField(allow_null=True)
     created_at = serializers.DateTimeField()
+
+
+class StandingApprovalDocument(serializers.Serializer[object]):
+    """That some questions are answered beforehand: not which, which is for people."""
+
+    id = serializers.UUIDField()
+    tool = serializers.CharField()
+    environment = serializers.CharField()
+    state = serializers.ChoiceField(STANDING_STATES)
+    by = serializers.CharField()
+    uses = serializers.IntegerField()
+    used = serializers.IntegerField()
+    expires_at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField()
+
+
+class StandingApprovalPage(serializers.Serializer[object]):
+    """A page, and the cursor of the next one."""
+
+    items = StandingApprovalDocument(many=True)
+    next = serializers.CharField(allow_null=True)
 
 
 class ApprovalWithFence(ApprovalDocument):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
+from approvals.checks.beforehand import check_beforehand, check_permitted
 from approvals.checks.evidence import check_evidence
 from approvals.checks.glass import check_glass
 from approvals.checks.matter import Matter
@@ -98,7 +99,7 @@ def _pinned_holds(matter: Matter) -> Refused | None:
     if broken_by(matter.decisions) is not None:
         return None
     if _is_satisfied(matter, matter.envelope.obligation):
-        return None
+        return check_permitted(matter, matter.envelope.obligation)
     gone = _inactive(matter)
     if gone:
         return _refuse("decider_inactive", f"{gone} can no longer sign in.", "reopen")
@@ -119,7 +120,11 @@ def _current_holds(matter: Matter) -> Refused | None:
         return _refuse(
             "policy_changed", "Policy asks for more than was agreed.", "reopen"
         )
-    return _current_time(matter, current) or _current_demands(matter, current)
+    return (
+        _current_time(matter, current)
+        or _current_demands(matter, current)
+        or check_permitted(matter, current)
+    )
 
 
 def _current(matter: Matter) -> Obligation:
@@ -193,6 +198,7 @@ QUESTIONS: Final[tuple[Callable[[Matter], Refused | None], ...]] = (
     _tool_unchanged,
     check_evidence,
     check_facts,
+    check_beforehand,
     _pinned_holds,
     _current_holds,
     check_preconditions,

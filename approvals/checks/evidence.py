@@ -77,6 +77,7 @@ def _agrees(decision: Decision, matter: Matter, data: dict[str, Any] | None) -> 
         "delegation": _text(decision.delegation_id),
         "verdict": decision.verdict,
         "broke_glass": decision.broke_glass,
+        "standing": str(decision.standing_id) if decision.standing_id else None,
     }
     said = {"broke_glass": False, **data}  # older entries do not name it
     return all(said.get(name) == value for name, value in expected.items())

@@ -5,7 +5,14 @@ from datetime import datetime
 from uuid import UUID
 
 from approvals.envelope import Envelope
-from approvals.models import Decision, Grant, Pause, Request, Revision
+from approvals.models import (
+    Decision,
+    Grant,
+    Pause,
+    Request,
+    Revision,
+    StandingApproval,
+)
 from checkpoints.models import Tool
 from sessions.models import Run, Session
 from tenants.models import Agent, ApiKey, Tenant
@@ -26,6 +33,7 @@ class Matter:
     envelope: Envelope
     decisions: tuple[Decision, ...]
     grant: Grant | None
+    standing: StandingApproval | None  # by which it was answered beforehand
     tool: Tool
     sibling_ids: tuple[UUID, ...]  # the requests of the same pause
     now: datetime

@@ -31,6 +31,7 @@ OWED: Final = (
     "reauthentication",
     "editor_counts",
     "break_glass",
+    "standing",
 )
 _TEXT: Final = {"type": "string"}
 _REQUEST: Final = {
@@ -182,7 +183,7 @@ def _differs(
     expected: Mapping[str, Any], owed: Obligation, names: Mapping[UUID, str]
 ) -> Iterator[str]:
     said = owed.as_json()
-    found = {name: said[name] for name in OWED}
+    found = {name: said.get(name) for name in OWED}
     found["approvals"] = owed.approvals_needed
     found["policies"] = sorted(names[policy] for policy, _, _ in owed.policies)
     wanted = dict(expected)

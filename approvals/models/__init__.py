@@ -5,6 +5,7 @@ from approvals.models.decision import Decision, Grant
 from approvals.models.delegation import Delegation
 from approvals.models.notice import NoticeSettings
 from approvals.models.nudge import Nudge
+from approvals.models.offer import OfferDismissal
 from approvals.models.policy import Policy, PolicyDraft, PolicyRevision
 from approvals.models.queue import Queue, QueueGroupPermission, QueueUserPermission
 from approvals.models.request import Pause, Request, Revision
@@ -12,6 +13,7 @@ from approvals.models.resume import ResumeJob, VerificationReport
 from approvals.models.saved_view import SavedView
 from approvals.models.sight import Sight
 from approvals.models.snooze import Snooze
+from approvals.models.standing import StandingApproval
 from approvals.models.webhook import (
     Webhook,
     WebhookAttempt,
@@ -28,6 +30,7 @@ __all__ = [
     "Grant",
     "NoticeSettings",
     "Nudge",
+    "OfferDismissal",
     "Pause",
     "Policy",
     "PolicyDraft",
@@ -41,6 +44,7 @@ __all__ = [
     "SavedView",
     "Sight",
     "Snooze",
+    "StandingApproval",
     "Summary",
     "VerificationReport",
     "Webhook",

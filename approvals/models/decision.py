@@ -4,6 +4,7 @@ from django.db import models
 
 from approvals.models.delegation import Delegation
 from approvals.models.request import Request, Revision
+from approvals.models.standing import StandingApproval
 from tenants.models import Member, TenantForeignKey, TenantModel
 
 VERDICTS = ["approve", "edit", "reject", "respond", "request_changes"]
@@ -15,7 +16,8 @@ class Decision(TenantModel):
     Given on behalf of somebody else, it is still this person's: they are who may, or may
     not, decide. Dismissed decisions stay, with the reason, and count no more. An approval
     that broke the glass stands for all keys, beside what its person may have answered
-    before; `review` is what a second person said of it afterwards.
+    before; `review` is what a second person said of it afterwards. With `standing`, it was
+    given beforehand: by that approval's author, the member.
     """
 
     class Verdict(models.TextChoices):
@@ -38,6 +40,7 @@ class Decision(TenantModel):
     digest = models.BinaryField(max_length=32)
     reason = models.TextField(blank=True)
     response = models.JSONField(null=True)
+    standing = TenantForeignKey(StandingApproval, null=True)
     waived_solo = models.BooleanField(default=False)
     authentication = models.JSONField(default=dict)
     dismissed_at = models.DateTimeField(null=True)

@@ -19,6 +19,7 @@ from tenants.models import User
 
 PLACES: Final = (
     ("queue", "Queue", "queue", "q"),
+    ("standing", "Standing approvals", "key-turned", "y"),
     ("runs", "Runs", "runs", "r"),
     ("workflows", "Workflows", "trace", "f"),
 )

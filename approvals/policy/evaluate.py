@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 from uuid import UUID
 
+from approvals.policy.beforehand import narrowest
 from approvals.policy.obligation import (
     DAY,
     HOUR,
@@ -112,6 +113,7 @@ def combine(matching: Sequence[Statement], risk: str) -> Obligation:
         break_glass=bool(said) and all(d.get("break_glass") is True for d in said),
         queue=next((d["queue"] for d in said if d.get("queue")), None),
         policies=tuple((one.policy, one.revision, one.digest) for one in matching),
+        standing=narrowest([d.get("standing") for d in said]),
     )
 
 

@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import Any, Final, Self
 from uuid import UUID
 
+from approvals.policy.beforehand import Bounds
+
 DAY: Final = 24 * 60 * 60
 HOUR: Final = 60 * 60
 
@@ -93,14 +95,26 @@ class Obligation:
     break_glass: bool = False  # whether every policy lets one person approve alone
     queue: str | None = None  # slug; None: the tenant's default
     policies: tuple[tuple[UUID, int, str], ...] = ()  # id, revision, digest (hex)
+    standing: Bounds | None = None  # what every matching policy permits; None: nothing
 
     @property
     def approvals_needed(self) -> int:
         """How many keys must turn, over all rules."""
         return sum(rule.approvals for rule in self.rules)
 
+    @property
+    def beforehand(self) -> Bounds | None:
+        """How far one person may agree beforehand, where one is enough at all.
+
+        Never where several must agree, or where a sign-in must be fresh at the time.
+        """
+        alone = self.approvals_needed == 1 and self.reauthentication is None
+        reviewed = self.verdict is Verdict.REQUIRE_REVIEW
+        return self.standing if alone and reviewed else None
+
     def as_json(self) -> dict[str, Any]:
         """The shape pinned in an envelope."""
+        standing = {"standing": self.standing.as_json()} if self.standing else {}
         return {
             "verdict": self.verdict.value,
             "rules": [rule.as_json() for rule in self.rules],
@@ -116,6 +130,7 @@ class Obligation:
                 {"id": str(policy), "revision": number, "digest": digest}
                 for policy, number, digest in self.policies
             ],
+            **standing,
         }
 
     @classmethod
@@ -135,6 +150,9 @@ class Obligation:
                 (UUID(one["id"]), one["revision"], one["digest"])
                 for one in value["policies"]
             ),
+            standing=Bounds.from_json(value["standing"])
+            if "standing" in value
+            else None,
         )
 
 

@@ -221,6 +221,7 @@ class DecisionRow:
     counted: bool = True
     broke_glass: bool = False
     why_not_counted: str = ""
+    standing_href: str = ""  # of the standing approval that it was given by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,8 +269,9 @@ class CaseView:
     `desk` is None when nothing can be decided any more; `progress` is None before
     approval. `case_href` answers the fragment `case` of this very case. `earlier` tells
     of the request that was answered just before. `broken` says that one person approved
-    alone; `glass_href` is where the reader may do so. `asked_too` names those who have been
-    asked besides, since `asked_too_at`, as nobody had answered.
+    alone; `glass_href` is where the reader may do so, `standing_href` where they may let
+    others like it pass. `asked_too` names those who have been asked besides, since
+    `asked_too_at`, as nobody had answered.
     """
 
     id: str
@@ -311,6 +313,7 @@ class CaseView:
     context_href: str = ""
     desk: Desk | None = None
     progress: Progress | None = None
+    standing_href: str = ""
     notice: Notice | None = None
     earlier: Notice | None = None
     broken: Notice | None = None

@@ -139,6 +139,14 @@ KEY: Mapping[str, Mark] = {
     "revoked": Mark("undo", "Revoked", "bad"),
 }
 
+STANDING: Mapping[str, Mark] = {
+    "live": Mark("key-turned", "Stands", "ok"),
+    "used_up": Mark("check", "Used up"),
+    "expired": Mark("expired", "Expired"),
+    "revoked": Mark("undo", "Revoked", "bad"),
+    "erased": Mark("close", "Erased"),
+}
+
 KINDS: Mapping[str, Mapping[str, Mark]] = {
     "request": REQUEST,
     "run": RUN,
@@ -157,6 +165,7 @@ KINDS: Mapping[str, Mapping[str, Mark]] = {
     "key": KEY,
     "member": MEMBER,
     "invitation": INVITATION,
+    "standing": STANDING,
 }
 
 

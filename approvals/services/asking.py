@@ -17,8 +17,10 @@ from approvals.problems import (
     TOOL_DISABLED,
 )
 from approvals.queries import queue_for
+from approvals.services.beforehand import answer_beforehand
 from approvals.services.contexts import named_context
 from approvals.services.granting import grant, move_request
+from approvals.services.recording import record_policy_decision
 from approvals.titles import title_of
 from approvals.watching import watch
 from audit.append import Actor
@@ -83,6 +85,8 @@ def ask_one(verb: Verb, scene: Scene, ask: Ask, *, place: str) -> Request:
         verb, scene, request, tool, action, obligation, author=agent_of(scene)
     )
     apply_verdict(verb, request, revision, scene.now)
+    if obligation.verdict is Verdict.REQUIRE_REVIEW:
+        answer_beforehand(verb, request, revision, scene.now)
     return request
 
 
@@ -298,50 +302,3 @@ def apply_verdict(
         due_at=None,
         resolution="Refused by policy.",
     )
-
-
-def record_policy_decision(
-    verb: Verb, request: Request, revision: Revision, answer: Decision.Verdict
-) -> Decision:
-    """A decision without a person, audited like any other."""
-    decision = Decision.objects.create(
-        tenant_id=request.tenant_id,
-        request=request,
-        revision=revision,
-        member=None,
-        verdict=answer,
-        digest=bytes(revision.digest),
-        reason="Decided by policy.",
-    )
-    verb.record(
-        "decision.recorded",
-        actor=Actor(type="policy", id="keyturn"),
-        subject=("decision", decision.id),
-        data=decision_facts(decision, request, revision),
-    )
-    return decision
-
-
-def decision_facts(
-    decision: Decision, request: Request, revision: Revision
-) -> dict[str, Any]:
-    """What the signed entry says of a decision; compared again before acting."""
-    return {
-        "request": str(request.id),
-        "revision": revision.number,
-        "digest": bytes(decision.digest).hex(),
-        "member": str(decision.member_id) if decision.member_id else None,
-        "verdict": decision.verdict,
-        "broke_glass": decision.broke_glass,
-        **_behalf(decision),
-    }
-
-
-def _behalf(decision: Decision) -> dict[str, str]:
-    """For whom it was given, where it was given for somebody else."""
-    if decision.on_behalf_of_id is None:
-        return {}
-    return {
-        "on_behalf_of": str(decision.on_behalf_of_id),
-        "delegation": str(decision.delegation_id),
-    }

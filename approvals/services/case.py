@@ -15,7 +15,7 @@ from approvals.models import Decision, Delegation, Request, Revision
 from approvals.problems import ANSWERED_BEFORE, NOT_FOUND
 from approvals.queries import current_revision
 from approvals.separation import Standing, standing
-from approvals.services.asking import decision_facts
+from approvals.services.recording import decision_facts
 from approvals.services.scene import lock_scene_of
 from kernel.clock import database_now
 from tenants.models import Member

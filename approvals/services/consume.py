@@ -9,9 +9,12 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from django.db.models import F
+
+from approvals.beforehand import USED
 from approvals.checks import Matter, Verification, verify
 from approvals.envelope import Action, Envelope
-from approvals.models import Grant, Request, VerificationReport
+from approvals.models import Grant, Request, StandingApproval, VerificationReport
 from approvals.services.gather import gather
 from approvals.services.granting import SYSTEM, move_request
 from approvals.services.refusing import follow_refusal, store_report
@@ -116,6 +119,8 @@ def _start(
     assert grant is not None
     _use_up(verb, grant, actor)
     move_request(request, Request.State.CONSUMED)
+    if matter.standing is not None:
+        _count_use(verb, matter.standing, request)
     if run.state != Run.State.RESUMING:
         move_run(verb, run, Run.State.RESUMING, actor=actor)
     effect, attempt = start_effect(
@@ -156,4 +161,24 @@ def _use_up(verb: Verb, grant: Grant, actor: Actor) -> None:
         actor=actor,
         subject=("grant", grant.id),
         data={"request": str(grant.request_id), "digest": bytes(grant.digest).hex()},
+    )
+
+
+def _count_use(verb: Verb, one: StandingApproval, request: Request) -> None:
+    """One use of the standing approval: of two who take the last one, one finds it."""
+    update_exactly_one(
+        StandingApproval.objects.filter(
+            id=one.id,
+            used=one.used,
+            used__lt=F("uses"),
+            revoked_at=None,
+            expires_at__gt=ClockTimestamp(),
+        ),
+        used=F("used") + 1,
+    )
+    verb.record(
+        USED,
+        actor=SYSTEM,
+        subject=("standing", one.id),
+        data={"request": str(request.id), "use": one.used + 1, "uses": one.uses},
     )

@@ -10,6 +10,7 @@ from django.db.models import F, Max
 from approvals.access import eligible_people
 from approvals.models import Policy, PolicyRevision, Queue
 from approvals.policy import Rule
+from approvals.policy.beforehand import MOST_USES
 from approvals.policy.obligation import merge_rules
 from approvals.policy.satisfy import Eligibility, missing
 from approvals.policy.selector import check_selector
@@ -58,6 +59,20 @@ _RULE: Final = {
         "denials": {"type": "integer", "minimum": 1, "maximum": 20},
     },
 }
+_STANDING: Final = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["expires_within", "uses"],
+    "properties": {
+        "expires_within": _SECONDS,
+        "uses": {"type": "integer", "minimum": 1, "maximum": MOST_USES},
+        "open": {
+            "type": "array",
+            "maxItems": 20,
+            "items": {"type": "string", "pattern": "^(/[^/]+)+$", "maxLength": 200},
+        },
+    },
+}
 SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",
     "additionalProperties": False,
@@ -75,6 +90,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
         "reauthentication": _SECONDS,
         "editor_counts": {"type": "boolean"},
         "break_glass": {"type": "boolean"},
+        "standing": _STANDING,
     },
 }
 
@@ -110,7 +126,21 @@ def check_policy(name: str, definition: Mapping[str, Any]) -> None:
     except Problem as flaw:
         raise POLICY_INVALID(flaw.detail, flaw.pointer) from None
     check_value(SCHEMA, dict(definition), kind=POLICY_INVALID)
+    _check_standing(definition)
     check_selector(definition.get("selector", "true"))
+
+
+def _check_standing(definition: Mapping[str, Any]) -> None:
+    """Refuse to permit beforehand what the same policy asks of people at the time."""
+    if "standing" not in definition:
+        return
+    if definition["verdict"] != "require_review":
+        raise POLICY_INVALID("Only where people must agree.", "/standing")
+    if "reauthentication" in definition:
+        raise POLICY_INVALID("It also asks for a fresh sign-in.", "/standing")
+    rules = merge_rules(map(Rule.from_json, definition.get("rules", ())))
+    if sum(rule.approvals for rule in rules) > 1:
+        raise POLICY_INVALID("It also asks for several people.", "/standing")
 
 
 def author_of(by: Acting) -> UUID | None:

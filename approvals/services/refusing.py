@@ -36,6 +36,7 @@ ALTERED: Final = frozenset(
         "authority.decision_not_in_audit",
         "authority.grant_not_in_audit",
         "authority.policy_not_in_audit",
+        "authority.standing_not_in_audit",
         "position.checkpoint_corrupted",
         "position.schema_unsupported",
         "position.head_moved",

@@ -16,6 +16,7 @@ from approvals.queries import live_grant
 from approvals.services.ending import end_request
 from approvals.services.granting import end_grant, end_jobs
 from approvals.services.scene import lock_scene_of
+from approvals.services.standing import void_standing
 from approvals.states import LIVE
 from audit.append import Actor
 from checkpoints.services.tools import turn_tool
@@ -130,6 +131,7 @@ def _permitted(tenant_id: UUID, by: Acting, target: Target) -> Actor:
 
 def _turn(verb: Verb, actor: Actor, target: Target, *, on: bool, why: str) -> None:
     said: dict[str, Any] = {"actor": actor, "reason": why}
+    void_standing(verb, actor, target.named, f"Stopped: {why}")
     if target.agent_id is not None:
         turn_agent(verb, agent_id=target.agent_id, enabled=on, **said)
     elif target.tool_id is not None:

@@ -16,8 +16,8 @@ class Tool(TenantModel):
     """One row per name; `version` rises with every change of its definition.
 
     `definition` is {"description", "schema", "url", "status_url", "timeout",
-    "settle", "attempts", "resend"} (seconds; `resend`: it honours the idempotency
-    key, so the same key may be sent again). Mode and risk are part of the digest.
+    "settle", "attempts", "resend", "irreversible"} (seconds; `resend`: it honours the
+    idempotency key, so the same key may be sent again). Mode and risk are part of the digest.
     """
 
     class Mode(models.TextChoices):

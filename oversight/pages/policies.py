@@ -29,6 +29,7 @@ from oversight.presentation.policy import (
     PolicyView,
     RevisionRow,
     RuleRow,
+    TrialUnderWay,
     TrialView,
 )
 from oversight.presentation.policy_words import (
@@ -79,6 +80,7 @@ def policies_view(viewer: Viewer, *, notice: Notice | None = None) -> PoliciesVi
         rows=rows,
         now=database_now(),
         second_admin=asked,
+        offers_href=policy_place("offers", slug),
         new_href=policy_place("policy_new", slug) if _writes(viewer) else "",
         ask_href=policy_place("policies", slug) if owns and not asked else "",
         empty=None if rows else NONE,
@@ -93,7 +95,7 @@ def policy_view(
     revision: str = "",
     against: str = "",
     notice: Notice | None = None,
-    trial: TrialView | None = None,
+    trial: TrialView | TrialUnderWay | None = None,
 ) -> PolicyView:
     """One policy: a revision of it, its history and its draft. Raises `not_found`."""
     policy = Policy.objects.filter(name=name).first()

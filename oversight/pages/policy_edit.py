@@ -20,6 +20,7 @@ from oversight.presentation.policy import (
     PolicyForm,
     RuleForm,
     TimeField,
+    TrialUnderWay,
     TrialView,
 )
 from oversight.presentation.policy_form import Typed, TypedRule
@@ -73,7 +74,7 @@ def policy_form(
     typed: Typed | None = None,
     errors: Mapping[str, str] | None = None,
     limit: int = LIMITS[0],
-    trial: TrialView | None = None,
+    trial: TrialView | TrialUnderWay | None = None,
 ) -> PolicyForm:
     """What was typed; or the draft; or what is in force."""
     typed, errors = typed or _begin(name), errors or {}

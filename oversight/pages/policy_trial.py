@@ -12,7 +12,16 @@ from approvals.pages.viewer import Viewer
 from approvals.policy import Obligation
 from approvals.policy.trial import Changed, Trial
 from approvals.services.policies import asks_for_second_admin
-from approvals.trial import LIMITS, Lately, Prepared, lately, prepare, with_draft
+from approvals.trial import (
+    LIMITS,
+    Lately,
+    Prepared,
+    Progress,
+    lately,
+    prepare,
+    untold,
+    with_draft,
+)
 from kernel.clock import database_now
 from oversight.pages.policies import differences
 from oversight.pages.policy_names import policy_names
@@ -36,8 +45,13 @@ class TrialToRun:
     slug: str
     now: datetime
 
-    def view(self) -> TrialView:
-        return _view(self, self.prepared.judge())
+    def view(self, progress: Progress = untold) -> TrialView:
+        return _view(self, self.prepared.judge(progress=progress))
+
+
+def is_long(limit: int) -> bool:
+    """Whether so many take long enough for a person to be told of the progress."""
+    return limit > LIMITS[1]
 
 
 def trial_limit(text: str) -> int:
@@ -53,6 +67,7 @@ def read_trial(
     *,
     limit: int,
     author: UUID | None,
+    progress: Progress = untold,
 ) -> TrialToRun:
     """What the newest requests would owe with this policy. Inside the scope.
 
@@ -62,7 +77,7 @@ def read_trial(
     alone = None if asks_for_second_admin(tenant_id) else author
     before, after = with_draft(name, definition, alone)
     return TrialToRun(
-        prepared=prepare(tenant_id, before, after, lately(limit)),
+        prepared=prepare(tenant_id, before, after, lately(limit, progress)),
         names=policy_names(),
         slug=viewer.slug,
         now=database_now(),

@@ -8,7 +8,11 @@ from approvals.models import Decision, Request, Revision, VerificationReport
 from approvals.pages.addresses import address, short_name
 from approvals.pages.attempts import attempt_rows
 from approvals.pages.case.reading import Reading
-from approvals.pages.case.timeline import decision_rows, transition_words
+from approvals.pages.case.timeline import (
+    decision_rows,
+    given_words,
+    transition_words,
+)
 from approvals.pages.pins import pins_of
 from approvals.presentation.arguments import exact_text
 from approvals.presentation.case import Link
@@ -97,8 +101,8 @@ def decision_step(row: Decision, request: Request, slug: str) -> StoryStep:
         at=row.created_at,
         icon=found.icon,
         tone=found.tone,
-        heading=f"{decider(row)} {found.word}",
-        decision=decision_rows([row])[0],
+        heading=f"{decider(row)} {given_words(row)}",
+        decision=decision_rows(slug, [row])[0],
         links=_to_case(request, slug),
     )
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from approvals.presentation.shell import Empty, Notice
 from oversight.presentation.policy_form import Typed
@@ -51,6 +52,7 @@ class PoliciesView:
     rows: tuple[PolicyRow, ...]
     now: datetime
     second_admin: bool
+    offers_href: str
     new_href: str = ""
     ask_href: str = ""
     empty: Empty | None = None
@@ -159,6 +161,12 @@ class TrialView:
         return f"{more:,} older ones are counted above and not shown." if more else ""
 
 
+class TrialUnderWay:
+    """In place of a `TrialView` while the page is sent: see oversight/streamed.py."""
+
+    under_way: Final = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyDraftBox:
     """What is being written, compared with what is in force."""
@@ -199,7 +207,7 @@ class PolicyView:
     edit_href: str = ""
     draft: PolicyDraftBox | None = None
     comparison: Comparison | None = None
-    trial: TrialView | None = None
+    trial: TrialView | TrialUnderWay | None = None
     notice: Notice | None = None
 
 
@@ -265,4 +273,4 @@ class PolicyForm:
     errors: Mapping[str, str]
     error: str = ""
     selector_error: str = ""
-    trial: TrialView | None = None
+    trial: TrialView | TrialUnderWay | None = None

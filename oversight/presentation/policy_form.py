@@ -7,22 +7,16 @@ from typing import Any, Final, Self
 
 from django.http import QueryDict
 
-from oversight.presentation.policy_words import length_words
+from approvals.presentation.lengths import length_words, seconds_in
 
 TIMES: Final = ("decide_within", "use_within", "wait", "reauthentication")
 PLAIN: Final = ("summary", "selector", "verdict", "queue", "reason")
-LENGTH: Final = re.compile(
-    r"([0-9]{1,8})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)\b[\s,]*"
-)
-SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-NOT_A_LENGTH: Final = "Say how long with a unit: 15 min, 4 h, 2 days."
 NOT_A_NUMBER: Final = "A number from 1 to 20, please."
-TOO_LONG: Final = "At most 366 days."
-MOST_SECONDS: Final = 366 * 86400
 MOST_RULES: Final = 10
 MOST_PEOPLE: Final = 20
 CHOICES: Final = ("editor_counts", "break_glass")
 CHOSEN: Final = {"": None, "yes": True, "no": False}
+STANDING: Final = ("standing_uses", "standing_within", "standing_open")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +57,9 @@ class Typed:
     use_within: str = ""
     wait: str = ""
     reauthentication: str = ""
+    standing_uses: str = ""
+    standing_within: str = ""
+    standing_open: str = ""
     rules: tuple[TypedRule, ...] = ()
 
     @classmethod
@@ -77,13 +74,14 @@ class Typed:
             **texts,
             **times,
             **chosen,
+            **_typed_standing(definition.get("standing")),
             rules=tuple(map(TypedRule.of, definition.get("rules", ()))),
         )
 
     @classmethod
     def read(cls, post: QueryDict) -> Self:
         """What was sent, as it was typed."""
-        names = ("name", "note", "seen", *PLAIN, *TIMES, *CHOICES)
+        names = ("name", "note", "seen", *PLAIN, *TIMES, *CHOICES, *STANDING)
         return cls(
             **{name: str(post.get(name, "")).replace("\r\n", "\n") for name in names},
             rules=tuple(_rule(post, at) for at in post.getlist("rule")[:MOST_RULES]),
@@ -113,6 +111,7 @@ def read_definition(typed: Typed) -> Read:
             read.definition[name] = text
     for name in TIMES:
         _read_length(read, name, getattr(typed, name).strip())
+    _read_standing(read, typed)
     rules = [_read_rule(read, at, one) for at, one in enumerate(typed.rules)]
     if rules:
         read.definition["rules"] = rules
@@ -161,12 +160,34 @@ def _read_length(read: Read, name: str, text: str) -> None:
     if text.lower() in {"none", "0"}:
         read.definition[name] = 0
         return
-    found = list(LENGTH.finditer(text.lower()))
-    if "".join(one[0] for one in found) != text.lower() or not found:
-        read.errors[name] = NOT_A_LENGTH
+    seconds = seconds_in(text)
+    if isinstance(seconds, str):
+        read.errors[name] = seconds
+    else:
+        read.definition[name] = seconds
+
+
+def _typed_standing(said: Mapping[str, Any] | None) -> dict[str, str]:
+    if not said:
+        return {}
+    return {
+        "standing_uses": str(said["uses"]),
+        "standing_within": length_words(said["expires_within"]),
+        "standing_open": "\n".join(said.get("open", ())),
+    }
+
+
+def _read_standing(read: Read, typed: Typed) -> None:
+    """Nothing typed: nobody agrees beforehand. Half of it is a flaw."""
+    uses, within = typed.standing_uses.strip(), typed.standing_within.strip()
+    paths = sorted(set(typed.standing_open.split()))
+    if not (uses or within or paths):
         return
-    seconds = sum(int(one[1]) * SECONDS[one[2][0]] for one in found)
-    if seconds > MOST_SECONDS:
-        read.errors[name] = TOO_LONG
-        return
-    read.definition[name] = seconds
+    seconds = seconds_in(within)
+    if not re.fullmatch(r"[1-9][0-9]{0,3}", uses):
+        read.errors["standing"] = "Say how many uses at most, from 1 to 1,000."
+    elif isinstance(seconds, str):
+        read.errors["standing"] = seconds
+    else:
+        said: dict[str, Any] = {"uses": int(uses), "expires_within": seconds}
+        read.definition["standing"] = said | ({"open": paths} if paths else {})

@@ -6,10 +6,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from approvals.policy import Obligation, Rule
-from approvals.policy.obligation import DAY, HOUR, Verdict
+from approvals.policy.obligation import Verdict
+from approvals.presentation.lengths import length_words
 
-MINUTE: Final = 60
-UNITS: Final = ((DAY, "day", "days"), (HOUR, "h", "h"), (MINUTE, "min", "min"))
 VERDICTS: Final = {
     Verdict.DENY: "Refused at once",
     Verdict.REQUIRE_REVIEW: "People must agree",
@@ -31,6 +30,7 @@ LABELS: Final = {
     "reauthentication": "Signed in within",
     "editor_counts": "Whoever edits",
     "break_glass": "In an emergency",
+    "standing": "Agreed beforehand",
 }
 
 
@@ -47,18 +47,6 @@ class Names:
         if not slug:
             return self.default_queue
         return self.queues.get(slug, f"{slug} (there is none: {self.default_queue})")
-
-
-def length_words(seconds: int) -> str:
-    """Exactly so long: '1 day 2 h 30 min', '45 s', 'none' for nothing."""
-    said, left = [], seconds
-    for unit, one, many in UNITS:
-        count, left = divmod(left, unit)
-        if count:
-            said.append(f"{count} {one if count == 1 else many}")
-    if left or not said:
-        said.append(f"{left} s" if seconds else "none")
-    return " ".join(said)
 
 
 def rule_words(rule: Rule, names: Names, queue: str) -> str:
@@ -122,7 +110,7 @@ def obligation_words(owed: Obligation, names: Names) -> dict[str, str]:
         "rules": rules_words(owed.rules, names, queue),
         "queue": queue,
     }
-    rest = {name: _member_words(name, said[name]) for name in LABELS if name in said}
+    rest = {name: _member_words(name, said.get(name)) for name in LABELS}
     return {name: words.get(name, rest[name]) for name in LABELS}
 
 
@@ -140,6 +128,17 @@ def _member_words(name: str, value: Any) -> str:
         return "counts for the edit" if value else "does not count for the edit"
     if name == "break_glass":
         return "one person may break the glass" if value else "the same rules hold"
+    if name == "standing":
+        return _beforehand_words(value)
     if value is None:
         return "not asked"
     return length_words(value) if isinstance(value, int) else str(value)
+
+
+def _beforehand_words(value: Mapping[str, Any] | None) -> str:
+    if value is None:
+        return "not permitted"
+    uses, within = value["uses"], length_words(value["expires_within"])
+    most = f"at most {uses:,} use{'' if uses == 1 else 's'} within {within}"
+    paths = listed(sorted(value.get("open", ())), "and")
+    return f"{most}; {paths} may be bounded" if paths else f"{most}, nothing left open"

@@ -20,12 +20,15 @@
     return `${days} ${days === 1 ? "day" : "days"}`;
   };
   const passed = (at) => Math.max(0, Math.floor((now() - at) / 1000));
+  // A time of another day says which.
+  const today = (at) => new Date(at).toDateString() === new Date(now()).toDateString();
+  const day = (at) => (today(at) ? {} : { day: "numeric", month: "short" });
   const words = {
     ago: (at) => (passed(at) < MINUTE ? "just now" : `${span(passed(at))} ago`),
     age: (at) => span(passed(at)),
     until: (at) => (at > now() ? span(Math.floor((at - now()) / 1000)) : "expired"),
     wait: (at) => (at > now() ? span(Math.floor((at - now()) / 1000)) : "over"),
-    clock: (at) => new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
+    clock: (at) => new Date(at).toLocaleString([], { ...day(at), hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
     second: (at) => new Date(at).toLocaleTimeString([], { hourCycle: "h23" }),
   };
   const absolute = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "long" });

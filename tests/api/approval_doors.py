@@ -80,6 +80,12 @@ OF_APPROVALS: Final = (
     ),
     Door(
         method="get",
+        route="standing-approvals",
+        place="standing-approvals",
+        query=PAGE,
+    ),
+    Door(
+        method="get",
         route=APPROVAL,
         place="approvals/{pending}",
         query=("wait", "until"),

@@ -49,6 +49,8 @@ OF_OTHERS = {
     "approvals.services.notifying.save_notice_settings": "tests/approvals/notices",
     "approvals.services.attention.abandon_run": "tests/oversight/test_attending.py",
     "approvals.services.attention.release_run": "tests/oversight/test_attending.py",
+    "approvals.services.standing.make_standing": "tests/approvals/test_standing.py",
+    "approvals.services.standing.revoke_standing": "tests/approvals/test_standing.py",
     "oversight.services.exporting.record_export": "tests/oversight/test_audit_log.py",
     "oversight.services.verifying.ask_verification": "tests/flows/test_verifying.py",
 }

@@ -7,9 +7,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from approvals.models import Decision, Request, ResumeJob
+from approvals.policy.beforehand import Constraint
 from approvals.services.break_glass import break_glass
 from approvals.services.policy_drafts import save_policy_draft
+from approvals.services.redeem import redeem
 from approvals.services.snoozing import snooze
+from approvals.services.standing import Terms, make_standing
 from approvals.services.webhooks import (
     create_webhook,
     ping_webhook,
@@ -141,7 +144,7 @@ def open_gallery(tool: Mapping[str, Any]) -> Gallery:
     return Gallery(
         stage=stage,
         reader=stage.bob,
-        pages=_addresses(stage, requests),
+        pages=_addresses(stage, requests) | _standing(stage),
         owned={**_owned(stage), **_looked_back(stage, requests)},
     )
 
@@ -175,6 +178,7 @@ def _owned(stage: Stage) -> dict[str, str]:
         "policy-tried": f"{paying}?try=500#trial",
         "policy-new": f"{home}/new-policy",
         "policy-edit": f"{paying}/edit",
+        "offers": f"{home}/offers",
         "workflow-new": f"{home}/new-workflow",
         "workflow-edit": f"{home}/workflows/invoice/edit",
         **_webhook(stage, home),
@@ -294,6 +298,69 @@ def _tools(stage: Stage, tool: Mapping[str, Any]) -> None:
             risk=risk,
             definition=definition,
         )
+
+
+def _standing(stage: Stage) -> dict[str, str]:
+    """What Bob agreed to beforehand, once used; and the form for one more."""
+    register_tool(
+        tenant_id=stage.tenant_id,
+        by=stage.house.alice.id,
+        name="order_paper",
+        mode="agent",
+        risk="medium",
+        definition={"title": "Order paper for {amount} at {payee}"},
+    )
+    stage.policy(
+        "weekly-orders",
+        summary="Orders of paper may be agreed to beforehand.",
+        selector="tool == 'order_paper'",
+        standing={
+            "expires_within": 14 * 86_400,
+            "uses": 20,
+            "open": ["/amount", "/payee"],
+        },
+    )
+    arguments = {"payee": "Paper & Ink", "amount": "180.00", "express": False}
+    request = stage.ask(tool="order_paper", arguments=arguments)
+    stage.answer(request)
+    made = make_standing(
+        stage.bob.person,
+        request_id=request.id,
+        terms=Terms(
+            seconds=7 * 86_400,
+            uses=10,
+            bounded=[
+                Constraint("/amount", "between", {"least": "0", "most": "250.00"}),
+                Constraint(
+                    "/payee", "one_of", {"values": ["Paper & Ink", "Paper Mill Nord"]}
+                ),
+            ],
+            reason="The weekly order, whichever of the two has stock.",
+        ),
+    )
+    run = stage.run()
+    arguments["payee"] = "Paper Mill Nord"
+    like = stage.ask(run, tool="order_paper", arguments=arguments)
+    redeem(stage.house.robot.principal, request_id=like.id, fence=run.fence)
+    weekly = stage.ask_all(
+        [
+            {
+                "tool": "order_paper",
+                "arguments": {**arguments, "amount": f"{300 + n}.00", "express": n > 7},
+            }
+            for n in range(10)
+        ]
+    )
+    for one in weekly:
+        stage.answer(one)
+    home = f"/t/{stage.house.tenant.slug}"
+    return {
+        "standing": f"{home}/standing",
+        "standing-one": f"{home}/standing/{made.id}",
+        "standing-make": f"{home}/requests/{request.id}/standing",
+        "case-beforehand": f"{home}/queue/{like.id}",
+        "case-standing": f"{home}/queue/{request.id}",
+    }
 
 
 def _policies(stage: Stage) -> None:

@@ -9,10 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from approvals.checks.beforehand import CLASSES
 from approvals.models import Grant
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = (*ROOT.glob("approvals/checks/*.py"), ROOT / "checkpoints" / "checks.py")
+TABLE = ROOT / "approvals" / "checks" / "beforehand.py"  # says each in `CLASSES`
+SOURCES = (
+    *(one for one in ROOT.glob("approvals/checks/*.py") if one != TABLE),
+    ROOT / "checkpoints" / "checks.py",
+)
 MORE = (ROOT / "checkpoints" / "effects.py",)
 # `f"grant_{grant.state}"`: what a grant that is not live can be.
 GRANT_STATES = [str(state) for state in Grant.State if state != Grant.State.LIVE]
@@ -32,7 +37,7 @@ def refusals() -> dict[str, str]:
         pair for file in (*SOURCES, *MORE) for pair in _in(ast.parse(file.read_text()))
     )
     assert found
-    return found
+    return found | {f"authority.standing_{code}": CLASSES[code] for code in CLASSES}
 
 
 def _in(module: ast.Module) -> Iterator[tuple[str, str]]:

@@ -66,10 +66,17 @@ KEPT: Final = {
     },
     "approvals_grant": {"digest": DIGEST, "state": CODE},
     "approvals_nudge": {"asked_too": "ids of members"},
+    "approvals_offerdismissal": {"digest": DIGEST},
     "approvals_pause": {"resume_when": CODE},
     "approvals_request": {"allowed": CODE, "risk": CODE, "state": CODE},
     "approvals_revision": {"author_type": CODE, "digest": DIGEST},
     "approvals_snooze": {"state": CODE},
+    "approvals_standingapproval": {
+        "digest": DIGEST,
+        "environment": CONFIGURED,
+        "risk": CODE,
+        "tool_digest": DIGEST,
+    },
     "approvals_verificationreport": {"code": CODE, "door": CODE, "refusal": CODE},
     "checkpoints_attempt": {"outcome": CODE, "status_digest": DIGEST},
     "checkpoints_checkpoint": {"closes": "ids of requests", "digest": DIGEST},
@@ -107,7 +114,7 @@ def source() -> str:
         "SELECT prosrc FROM pg_proc WHERE proname = 'keyturn_erase_session'"
         " OR proname LIKE 'keyturn\\_purge\\_%'"
     )
-    assert len(found) == 7
+    assert len(found) == 8
     return "\n".join(text for (text,) in found)
 
 

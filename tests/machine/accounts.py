@@ -98,6 +98,7 @@ def _rights(sight: Sight) -> tuple[object, ...]:
         {(one.id, one.revoked_at is None) for one in sight.keys},
         {(one.id, one.enabled, bytes(one.digest)) for one in sight.tools},
         {(one.policy, one.current) for one in sight.in_force},
+        {(one.id, one.used, one.revoked_at is None) for one in sight.standing},
         set(sight.holders),
         {(one.state, one.recovering_since) for one in sight.tenants},
     )

@@ -26,6 +26,7 @@ def consumed_rightly(case: Case) -> Iterator[str]:
             *_tool(case.after, request, envelope),
             *_time(request, grant, oracle.current(case.after, request, envelope)),
             *_authority(case.after, request, revision, envelope),
+            *_beforehand(case, request, revision, envelope, grant.ended_at),
             *_preconditions(case.after, request, envelope, grant.ended_at),
         ):
             yield f"effect {effect.id} began although {doubt}"
@@ -112,6 +113,27 @@ def _authority(
     for one in oracle.approvals(sight, revision):
         if bytes(one.digest) != bytes(revision.digest):
             yield "a decision is of other bytes"
+
+
+def _beforehand(
+    case: Case, request: Row, revision: Row, envelope: dict[str, Any], at: datetime
+) -> Iterator[str]:
+    """By a standing approval: it stands, covers this, and had a use left."""
+    then = oracle.pinned(envelope)
+    now = oracle.current(case.after, request, envelope)
+    for one in oracle.approvals(case.after, revision):
+        if one.standing_id is None:
+            continue
+        (standing,) = find(case.after.standing, id=one.standing_id)
+        (before,) = find(case.before.standing, id=one.standing_id)
+        if standing.revoked_at is not None or standing.expires_at <= at:
+            yield "its standing approval has ended"
+        if before.used >= before.uses:
+            yield "its standing approval was used up"
+        if not oracle.covers(standing, envelope):
+            yield "its standing approval does not cover it"
+        if not all(oracle.permits(owed, standing) for owed in (then, now)):
+            yield "policy does not permit to agree beforehand"
 
 
 def _fresh(decision: Row, seconds: int) -> bool:

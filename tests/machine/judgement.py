@@ -178,6 +178,9 @@ def decisions_are_of_people_who_may(case: Case) -> Iterator[str]:
         if one.member_id is None:
             yield from _of_policy(case, one, revision)
             continue
+        if one.standing_id is not None:
+            yield from _beforehand(case, one, revision)
+            continue
         request = requests.get(one.request_id)
         if request is None or request.state != "pending":
             yield f"decision {one.id} is of no pending request"
@@ -185,6 +188,60 @@ def decisions_are_of_people_who_may(case: Case) -> Iterator[str]:
             yield f"decision {one.id} came too late"
         else:
             yield from _of_person(case, one, request, revision)
+
+
+def _beforehand(case: Case, one: Row, revision: Row) -> Iterator[str]:
+    """A person's, given before it was asked: within its bounds, and by who counts."""
+    (request,) = find(case.after.requests, id=one.request_id)
+    standing = case.before.by_id("standing").get(one.standing_id)
+    envelope = oracle.envelope_of(revision)
+    owed = oracle.pinned(envelope)
+    if standing is None or standing.author_id != one.member_id:
+        yield f"decision {one.id} is by no standing approval of theirs"
+        return
+    if one.verdict != "approve" or revision.number != 1:
+        yield f"decision {one.id} was given beforehand to what people had seen"
+    if standing.revoked_at is not None or standing.expires_at <= case.before.now:
+        yield f"decision {one.id} is by a standing approval that has ended"
+    if standing.used >= standing.uses:
+        yield f"decision {one.id} is by one that is used up"
+    if (standing.agent_id, standing.tool_id) != (request.agent_id, request.tool_id):
+        yield f"decision {one.id} is by one of another tool or agent"
+    if not oracle.covers(standing, envelope) or not oracle.permits(owed, standing):
+        yield f"decision {one.id} is outside of its bounds"
+    if one.member_id not in oracle.may_count(case.after, request, revision, owed):
+        yield f"{one.member_id} turned a key beforehand that does not count"
+
+
+def uses_are_counted(case: Case) -> Iterator[str]:
+    """Each action that began by a standing approval is one use; never more than it has."""
+    consumed = {one.revision_id for one in find(case.after.grants, state="consumed")}
+    begun = Counter(
+        one.standing_id
+        for one in case.after.decisions
+        if one.standing_id and one.revision_id in consumed
+    )
+    for one in case.after.standing:
+        if one.used != begun[one.id] or one.used > one.uses:
+            yield f"{one.id} has {one.used} of {one.uses} uses; {begun[one.id]} began"
+
+
+def standing_approvals_are_of_deciders(case: Case) -> Iterator[str]:
+    """Made from one's own approval of a tool that can be undone, and as policy permits."""
+    for one in case.new("standing"):
+        (request,) = find(case.after.requests, id=one.request_id)
+        revision = case.after.current(request)
+        envelope = oracle.envelope_of(revision)
+        own = find(oracle.approvals(case.after, revision), member_id=one.author_id)
+        if not any(each.standing_id is None for each in own):
+            yield f"{one.id} is made from no approval of its author's"
+        if oracle.risk_of(case.after, request) == "critical":
+            yield f"{one.id} is for what cannot be undone"
+        now_owed = oracle.current(case.after, request, envelope)
+        for owed in (oracle.pinned(envelope), now_owed):
+            able = oracle.may_count(case.after, request, revision, owed)
+            if not oracle.permits(owed, one) or one.author_id not in able:
+                yield f"{one.id} is more than its author may agree to beforehand"
 
 
 def _of_policy(case: Case, one: Row, revision: Row) -> Iterator[str]:
@@ -315,6 +372,8 @@ RULES: Final[tuple[Callable[[Case], Iterator[str]], ...]] = (
     outcomes_are_true,
     attempts_are_numbered,
     decisions_are_of_people_who_may,
+    uses_are_counted,
+    standing_approvals_are_of_deciders,
     nobody_counts_twice,
     what_was_decided_stays,
     grants_are_earned,

@@ -28,6 +28,7 @@ class Owed:
     reason: bool  # always demanded
     fresh: int | None  # seconds since the sign-in
     editor_counts: bool
+    standing: tuple[Mapping[str, Any], ...] | None = None  # by each policy; None: no
 
 
 def envelope_of(revision: Row) -> dict[str, Any]:
@@ -49,6 +50,7 @@ def pinned(envelope: Mapping[str, Any]) -> Owed:
         reason=said["reason"] == "always",
         fresh=said["reauthentication"],
         editor_counts=said["editor_counts"],
+        standing=(said["standing"],) if "standing" in said else None,
     )
 
 
@@ -90,6 +92,41 @@ def current(sight: Sight, request: Row, envelope: Mapping[str, Any]) -> Owed:
         editor_counts=all(stated)
         if stated
         else len(slots) == 1 and action.risk in RISKS[:2],
+        standing=_standing(definitions),
+    )
+
+
+def _standing(
+    definitions: Sequence[Mapping[str, Any]],
+) -> tuple[Mapping[str, Any], ...] | None:
+    """What each policy permits beforehand; nothing, where one of them does not."""
+    said = tuple(one["standing"] for one in definitions if "standing" in one)
+    return said if said and len(said) == len(definitions) else None
+
+
+def permits(owed: Owed, standing: Row) -> bool:
+    """Whether one person could agree beforehand, and to as much as this."""
+    if owed.standing is None or len(owed.slots) != 1 or owed.fresh is not None:
+        return False
+    seconds = (standing.expires_at - standing.created_at).total_seconds()
+    bounded = {one["path"] for one in standing.constraints if one["kind"] != "exactly"}
+    return owed.verdict == "require_review" and all(
+        standing.uses <= one["uses"]
+        and seconds <= one["expires_within"]
+        and bounded <= set(one.get("open", ()))
+        for one in owed.standing
+    )
+
+
+def covers(standing: Row, envelope: Mapping[str, Any]) -> bool:
+    """Whether these are its arguments: each as it was, or one of its values."""
+    known = {
+        one["path"].removeprefix("/"): one.get("values", [one.get("value")])
+        for one in standing.constraints
+    }
+    arguments = envelope["arguments"]
+    return known.keys() == arguments.keys() and all(
+        arguments[name] in values for name, values in known.items()
     )
 
 

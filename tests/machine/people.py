@@ -6,14 +6,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from approvals.models import Decision
+from approvals.policy.beforehand import Constraint
 from approvals.services.attention import abandon_run, release_run
 from approvals.services.case import Answer
 from approvals.services.decide import decide
 from approvals.services.resolve import resolve_effect
 from approvals.services.revoke import revoke
+from approvals.services.standing import Terms, make_standing, revoke_standing
 from tests.machine.agents import AMOUNTS, Agents
 from tests.machine.ending import DOUBTED
 from tests.machine.machine import PICK, SELDOM, has, of
+from tests.machine.sight import find
 from tests.machine.world import PEOPLE
 
 V = Decision.Verdict
@@ -139,6 +142,40 @@ class People(Agents):
             return
         with self.step(f"revoke {request.state}"):
             revoke(self.world.person(who), request_id=request.id, reason="Stop.")
+
+    @has("requests", "approved", "consumed")
+    @rule(
+        pick=PICK,
+        who=SOMEBODY,
+        uses=st.integers(1, 3),
+        seconds=st.sampled_from([90, 3_600, 86_400]),
+        open_amount=st.booleans(),
+    )
+    def agree_beforehand(
+        self, pick: int, who: str, uses: int, seconds: int, open_amount: bool
+    ) -> None:
+        """Mostly whoever approved it; now and then somebody who did not."""
+        request = self.choose(self.requests("approved", "consumed"), pick)
+        amounts = Constraint("/amount", "one_of", {"values": list(AMOUNTS)})
+        terms = Terms(
+            seconds=seconds,
+            uses=uses,
+            bounded=[amounts] if open_amount else [],
+            reason="As ever.",
+        )
+        with self.step("agree beforehand"):
+            make_standing(self.world.person(who), request_id=request.id, terms=terms)
+
+    @precondition(lambda self: bool(find(self.sight.standing, revoked_at=None)))
+    @rule(pick=PICK, who=SOMEBODY)
+    def end_what_stands(self, pick: int, who: str) -> None:
+        one = self.choose(find(self.sight.standing, revoked_at=None), pick)
+        with self.step("revoke a standing approval"):
+            revoke_standing(
+                self.world.person(who),
+                standing_id=one.id,
+                reason="No more.",
+            )
 
     @precondition(lambda self: any(one.state in DOUBTED for one in self.sight.effects))
     @rule(pick=PICK, who=st.sampled_from(["erin", "bob", "charlie"]))

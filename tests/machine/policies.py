@@ -58,4 +58,9 @@ DEFINITIONS: Final[tuple[Mapping[str, Any], ...]] = (
     {"verdict": "require_review", "reason": "always", "selector": "tool == 'pay'"},
     {"verdict": "require_review", "reauthentication": 300, "decide_within": 120},
     {"verdict": "require_review", "use_within": 30, "editor_counts": False},
+    {"verdict": "require_review", "standing": {"uses": 2, "expires_within": 86_400}},
+    {
+        "verdict": "require_review",
+        "standing": {"uses": 3, "expires_within": 3_600, "open": ["/amount"]},
+    },
 )

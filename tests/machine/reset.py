@@ -4,6 +4,7 @@ from approvals.services.delegations import end_delegation
 from approvals.services.policies import retire_policy
 from approvals.services.queues import EVERYDAY, give_right, take_right
 from approvals.services.recovery import end_recovery
+from approvals.services.standing import revoke_standing
 from checkpoints.definition import digest_of
 from checkpoints.services.tools import change_tool
 from tenants.services import (
@@ -40,6 +41,9 @@ def restore(world: World, sight: Sight) -> None:
             end_delegation(**tenant, delegation_id=away.id)
     _restore_rights(world, sight)
     _restore_tools(world, sight)
+    for one in find(sight.standing, revoked_at=None):
+        about = {"standing_id": one.id, "reason": "Between episodes."}
+        revoke_standing(world.person("alice"), **about)
     for system in world.systems.values():
         system.forget()
 

@@ -35,6 +35,8 @@ TABLES: Final = {
     "requests": "SELECT * FROM approvals_request WHERE tenant_id = %(tenant)s AND id > %(since)s",
     "revisions": "SELECT * FROM approvals_revision WHERE tenant_id = %(tenant)s AND id > %(since)s",
     "decisions": "SELECT * FROM approvals_decision WHERE tenant_id = %(tenant)s AND id > %(since)s",
+    "standing": """SELECT * FROM approvals_standingapproval
+        WHERE tenant_id = %(tenant)s AND id > %(since)s""",
     "grants": "SELECT * FROM approvals_grant WHERE tenant_id = %(tenant)s AND id > %(since)s",
     "jobs": "SELECT * FROM approvals_resumejob WHERE tenant_id = %(tenant)s AND id > %(since)s",
     "effects": "SELECT * FROM checkpoints_effect WHERE tenant_id = %(tenant)s AND id > %(since)s",

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
+from django.test import AsyncClient
 
 from approvals.models import Policy
 from approvals.services.policy_drafts import save_policy_draft
@@ -218,3 +220,34 @@ def test_the_second_admin_is_told_of_on_the_list(stage: Stage, alice: Reader) ->
     ask_for_second_admin(tenant_id=stage.tenant_id, by=stage.house.alice.id, asked=True)
     shown = alice.get("policies").context["policies"]
     assert (shown.second_admin, shown.ask_href) == (True, "")
+
+
+def streamed(stage: Stage, path: str, said: dict[str, str] | None = None) -> list[str]:
+    """What comes, piece by piece, as the browser of the owner gets it."""
+
+    async def take() -> list[str]:
+        client = AsyncClient()
+        await client.aforce_login(stage.house.alice.user)
+        place = f"/t/{stage.house.tenant.slug}/{path}"
+        answer = await (client.post(place, said) if said else client.get(place))
+        assert (answer.status_code, answer.streaming) == (200, True)
+        pieces = answer.streaming_content  # type: ignore[attr-defined]
+        return [chunk.decode() async for chunk in pieces]
+
+    return async_to_sync(take)()
+
+
+def test_ten_thousand_requests_are_tried_with_their_progress(stage: Stage) -> None:
+    stage.ask(arguments={"payee": "Halden", "amount": "2000.00"})
+    said = {**PAYMENTS, "act": "try", "limit": "10000"}
+    page = "".join(streamed(stage, "policies/payments/edit", said))
+    places = [page.index(part) for part in ("<h1", "0 %", "50 %", "1 of the last 1")]
+    assert places == sorted(places)
+    assert page.rindex("</form>") > places[-1]
+    assert page.rstrip().endswith("</html>")
+    reader(stage, stage.house.alice).post(
+        "policies/payments/edit", {**PAYMENTS, "act": "keep", "seen": ":"}
+    )
+    kept = "".join(streamed(stage, "policies/payments?try=10000"))
+    assert kept.index("<progress") < kept.index("1 of the last 1 requests")
+    assert "<!-- trial -->" not in page + kept

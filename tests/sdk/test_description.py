@@ -41,6 +41,7 @@ KINDS = {
     "WorkflowSummary": documents.WorkflowSummary,
     "PlaceInHistory": documents.PlaceInHistory,
     "StateDocument": documents.State,
+    "StandingApprovalDocument": documents.StandingApproval,
     "ForkDocument": documents.Fork,
     "RestoredDocument": documents.Restored,
     "BranchDocument": documents.Branch,

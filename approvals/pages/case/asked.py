@@ -119,11 +119,14 @@ def _turned(
     lost = record.request.state == Request.State.APPROVED and not (counts or broke)
     waived = "as the tenant’s only person" if decision.waived_solo else ""
     waived = "by breaking the glass, for all keys" if broke else waived
+    beforehand = "beforehand, by a standing approval" if decision.standing_id else ""
     return Need(
         label=label,
         turned_by=decider(decision),
         turned_at=decision.created_at,
-        note="may no longer decide this: it will be refused" if lost else waived,
+        note="may no longer decide this: it will be refused"
+        if lost
+        else beforehand or waived,
         said=decision.reason,
         lost=lost,
     )

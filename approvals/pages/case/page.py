@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from approvals.models import Request
 from approvals.pages.addresses import address, short_name
 from approvals.pages.case.asked import keys_of, needs, policy_reasons
 from approvals.pages.case.desk import desk_of, recap_of
@@ -92,11 +93,12 @@ def case_view(
         files=named_files(record),
         talk=talk(record, found),
         timeline=_timeline(record),
-        decisions=decision_rows(record.decisions),
+        decisions=decision_rows(record.slug, record.decisions),
         explanation=request.explanation,
         context_href=address("context", record.slug, request.id),
         desk=desk_of(record, selection, _recap(record, exact), form),
         progress=progress_of(record),
+        standing_href=_standing_href(record),
         notice=notice or news_of(record),
         erased_at=request.session.erased_at,
         place=place.words,
@@ -108,6 +110,18 @@ def case_view(
         broken=broken_notice(record),
         glass_href=glass_href(record),
     )
+
+
+def _standing_href(record: CaseRecord) -> str:
+    """For whoever approved it at the time, where policy lets them agree beforehand."""
+    mine, given = record.mine, {Request.State.APPROVED, Request.State.CONSUMED}
+    if mine is None or mine.standing_id or mine.dismissed_at or not record.obligation:
+        return ""
+    agreed = mine.verdict == "approve" and record.request.state in given
+    permitted = record.obligation.beforehand is not None
+    if not (agreed and permitted):
+        return ""
+    return address("standing_make", record.slug, record.request.id)
 
 
 def place_of(index: Index, selection: Selection, record: CaseRecord) -> Place:

@@ -14,6 +14,7 @@ from approvals.models import (
     Sight,
     VerificationReport,
 )
+from approvals.pages.addresses import address
 from approvals.pages.case.exact import author_of
 from approvals.pages.case.record import CaseRecord
 from approvals.presentation.arguments import exact_text
@@ -34,7 +35,7 @@ def timeline(
     """Everything of the request, and of its run since the request was asked."""
     entries = chain(
         (_revision(record, one) for one in record.revisions),
-        (_decision(one) for one in record.decisions),
+        (_decision(record.slug, one) for one in record.decisions),
         (_comment(record, one) for one in record.comments),
         (_sight(record, one) for one in record.sights),
         map(_report, record.reports),
@@ -57,7 +58,7 @@ def _sight(record: CaseRecord, one: Sight) -> TimelineEntry:
     )
 
 
-def decision_rows(decisions: Sequence[Decision]) -> tuple[DecisionRow, ...]:
+def decision_rows(slug: str, decisions: Sequence[Decision]) -> tuple[DecisionRow, ...]:
     """Each answer that was given, oldest first, and why one counts no more."""
     return tuple(
         DecisionRow(
@@ -69,9 +70,22 @@ def decision_rows(decisions: Sequence[Decision]) -> tuple[DecisionRow, ...]:
             counted=one.dismissed_at is None,
             broke_glass=one.broke_glass,
             why_not_counted=one.dismissed_reason.removesuffix("."),
+            standing_href=standing_href(slug, one),
         )
         for one in decisions
     )
+
+
+def given_words(decision: Decision) -> str:
+    """What was answered, and whether before it was asked."""
+    word = mark("verdict", decision.verdict).word
+    return f"{word} beforehand" if decision.standing_id else word
+
+
+def standing_href(slug: str, decision: Decision) -> str:
+    """The standing approval that an answer was given by, if one was."""
+    id = decision.standing_id
+    return address("standing_one", slug, id) if id else ""
 
 
 def words_of(decision: Decision) -> str:
@@ -93,7 +107,7 @@ def _revision(record: CaseRecord, revision: Revision) -> TimelineEntry:
     )
 
 
-def _decision(decision: Decision) -> TimelineEntry:
+def _decision(slug: str, decision: Decision) -> TimelineEntry:
     broke, verdict = decision.broke_glass, decision.verdict
     found = mark("breaking", "broke_glass") if broke else mark("verdict", verdict)
     on = f"on revision {decision.revision.number}"
@@ -102,8 +116,9 @@ def _decision(decision: Decision) -> TimelineEntry:
         at=decision.created_at,
         icon=found.icon,
         tone=found.tone,
-        text=f"{decider(decision)} {found.word}",
+        text=f"{decider(decision)} {given_words(decision)}",
         note=on + gone,
+        href=standing_href(slug, decision),
         said=words_of(decision),
     )
 

@@ -7,6 +7,7 @@ from uuid import UUID
 from approvals.delegations import decider
 from approvals.models import Decision, VerificationReport
 from approvals.pages.addresses import address
+from approvals.pages.case.timeline import given_words, standing_href
 from approvals.presentation.marks import mark
 from approvals.presentation.words import span
 from checkpoints.models import Effect
@@ -29,8 +30,8 @@ def decision_part(slug: str, row: Decision) -> Part:
         at=row.created_at,
         icon=found.icon,
         label=decider(row),
-        note=found.word,
-        href=address("case", slug, row.request_id),
+        note=given_words(row),
+        href=standing_href(slug, row) or address("case", slug, row.request_id),
         told=_proved(row),
         tone=tone,
         after=(_revision(row),),
@@ -45,6 +46,8 @@ def _proved(row: Decision) -> str:
     since = f", {float(ago):.0f} s before" if isinstance(ago, (int, float)) else ""
     counts = f" It no longer counts: {row.dismissed_reason}" if row.dismissed_at else ""
     who = f"Signed in with {methods}{since}." if row.member_id else "By rule alone."
+    if row.standing_id:
+        who = f"Beforehand, by the standing approval {row.standing_id}."
     return f"For digest {bytes(row.digest).hex()}. {who}{counts}"
 
 

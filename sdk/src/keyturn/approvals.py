@@ -17,6 +17,7 @@ from keyturn.documents import (
     Page,
     Pause,
     Redeemed,
+    StandingApproval,
 )
 
 Outcome = Literal["confirmed", "failed", "unknown"]
@@ -100,6 +101,13 @@ def list_approvals(
     """What the agent asked for, newest first."""
     named = {"status": status, "run": run}
     return listed(Approval, "approvals", **named, cursor=cursor, limit=limit)
+
+
+def list_standing_approvals(
+    *, cursor: str | None = None, limit: int | None = None
+) -> Call[Page[StandingApproval]]:
+    """What people agreed to beforehand for this agent, newest first."""
+    return listed(StandingApproval, "standing-approvals", cursor=cursor, limit=limit)
 
 
 def revise_approval(

@@ -70,6 +70,7 @@ class _Api:
     request_approval = Operation(call(calls.request_approval))
     get_approval = Operation(call(calls.get_approval))
     list_approvals = Operation(call(calls.list_approvals))
+    list_standing_approvals = Operation(call(calls.list_standing_approvals))
     revise_approval = Operation(call(calls.revise_approval))
     withdraw_approval = Operation(call(calls.withdraw_approval))
     redeem_approval = Operation(call(calls.redeem_approval))

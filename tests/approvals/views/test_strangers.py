@@ -65,6 +65,13 @@ PAGES = {
         methods=("POST",),
         form={"outcome": "confirmed", "evidence": "Seen."},
     ),
+    "standing": Address(),
+    "standing_one": Address(
+        of="standing", methods=("GET", "POST"), form={"reason": "No more."}
+    ),
+    "standing_make": Address(
+        of="request", methods=("GET", "POST"), form={"uses": "1", "within": "1 day"}
+    ),
     "stream": Address(),
     "runs": Address(),
     "drills": Address(),
@@ -90,6 +97,7 @@ PAGES = {
     "workflow_edit": Address(methods=("GET", "POST"), form={"definition": "{}"}),
     "workflow_draft": Address(methods=("POST",), form={"act": "publish"}),
     "workflow_export": Address(),
+    "offers": Address(methods=("GET", "HEAD", "POST"), form={"act": "dismiss"}),
     "policies": Address(methods=("GET", "HEAD", "POST")),
     "policy": Address(),
     "policy_new": Address(methods=("GET", "POST")),

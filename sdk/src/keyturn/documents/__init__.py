@@ -19,6 +19,7 @@ from keyturn.documents.approvals import (
     PausedAt,
     Redeemed,
     Resumed,
+    StandingApproval,
 )
 from keyturn.documents.conversations import (
     Branch,
@@ -92,6 +93,7 @@ __all__ = [
     "RunSummary",
     "Saved",
     "Session",
+    "StandingApproval",
     "State",
     "StateDiff",
     "Summary",

@@ -31,6 +31,22 @@ class DecisionSummary:
     at: datetime
     reason: str
     counted: bool
+    standing_approval: str | None = None  # by which it was given beforehand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingApproval:
+    """That some questions are answered beforehand; which, is shown to people alone."""
+
+    id: str
+    tool: str
+    environment: str
+    state: str
+    by: str
+    uses: int
+    used: int
+    expires_at: datetime
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
