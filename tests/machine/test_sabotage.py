@@ -16,7 +16,6 @@ from hypothesis.errors import FlakyFailure
 
 from approvals.separation import requesters_side
 from approvals.services.consume import _use_up
-from approvals.services.judging import _check_behalf
 from sessions.runs import require_writer
 from tenants.idempotency import check_once
 from tests.machine.faults import Keyturn
@@ -59,13 +58,6 @@ SABOTAGES: Final = {
         instead=nobody,
         said=r"decisions_are_of_people_who_may: .* a key that does not count",
         seed=1,
-    ),
-    "standing in": Sabotage(
-        guard=_check_behalf,
-        instead=nothing,
-        said=r"decisions_are_of_people_who_may: .* answered for somebody.*",
-        seed=1,
-        episodes=12,
     ),
     "idempotency": Sabotage(
         guard=check_once,
