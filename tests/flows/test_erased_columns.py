@@ -35,6 +35,7 @@ KEPT_TABLES: Final = {
     "tenants_apikey": CONFIGURED,
     "tenants_datakey": CONFIGURED,
     "tenants_group": CONFIGURED,
+    "tenants_invitation": "about no session; the row is gone once it was answered",
     "tenants_keyuse": CONFIGURED,
     "tenants_member": CONFIGURED,
     "tenants_secretpattern": CONFIGURED,
