@@ -27,7 +27,7 @@ from sessions.services.items import append_items
 from sessions.services.runs import record_transition, start_run
 from sessions.services.sessions import open_session
 from sessions.shipped import shipped
-from tenants.services import invite_guest
+from tenants.services import accept_invitation, invite_guest
 from tests.approvals.glass_stage import give
 from tests.approvals.stage import Stage, fresh_stage
 from tests.examples.waiting import wait_until
@@ -39,6 +39,7 @@ HOSTILE = (
     + "\n" * 40
     + "✔ VERIFIED BY FINANCE"
 )
+OPEN = "gus@example.test"  # asked in, and not there yet
 FILES = (
     ("INV-1042.pdf", "application/pdf", b"%PDF-1.7 Toner"),
     ("Zahlung \u202egnp.exe" + "x" * 120, "text/csv", b"line,quantity" * 9_000),
@@ -224,13 +225,11 @@ def _administered(stage: Stage, home: str) -> dict[str, str]:
 def _looked_back(stage: Stage, requests: Mapping[str, Request]) -> dict[str, str]:
     """What those who oversee see of the past, and somebody who looks for a while."""
     home = f"/t/{stage.house.tenant.slug}"
-    guest = invite_guest(
-        tenant_id=stage.tenant_id,
-        by=stage.house.alice.id,
-        email=fresh_user("Gwen").email,
-        name="Gwen",
-        days=9,
-    )
+    user, by = fresh_user("Gwen"), stage.house.alice.id
+    asked = invite_guest(tenant_id=stage.tenant_id, by=by, email=user.email, days=9)
+    token = asked.link.rpartition("/")[2]
+    guest = accept_invitation(token=token, user_id=user.id, name="Gwen")
+    invite_guest(tenant_id=stage.tenant_id, by=by, email=OPEN, name="Gus", days=9)
     two, done = requests["two-keys"], requests["confirmed"]
     return {
         "guest": f"{home}/people/{guest.id}",
