@@ -115,7 +115,7 @@ def source() -> str:
         "SELECT prosrc FROM pg_proc WHERE proname = 'keyturn_erase_session'"
         " OR proname LIKE 'keyturn\\_purge\\_%'"
     )
-    assert len(found) == 8
+    assert len(found) == 9
     return "\n".join(text for (text,) in found)
 
 
