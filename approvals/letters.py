@@ -27,7 +27,7 @@ from tenants.letters import (
     register_writer,
 )
 from tenants.models import Mail, Member, Tenant
-from tenants.queries import active_members
+from tenants.queries import active_members, addresses_of
 
 UNREADABLE: Final = (Problem, AssertionError, LookupError, TypeError, ValueError)
 HEADLINES: Final[Mapping[str, str]] = {
@@ -59,14 +59,15 @@ def write_notices(mails: list[Mail]) -> Letter | None:
     if member is None:
         return None
     told = _told(member, mails)
-    if not told:
+    to = addresses_of([member])[member.id]
+    if not told or not to:
         return None
     zone = _zone(member)
     first, request = told[0]
     alone = len({one.id for _, one in told}) == 1
     subject = inert(request.title) if alone else _count(told)
     return Letter(
-        to=member.user.email,
+        to=to,
         subject=f"[{inert(member.tenant.name)}] {subject}",
         headline=HEADLINES[first.kind] if len(told) == 1 else _count(told),
         sentences=(SENTENCE,),

@@ -21,7 +21,7 @@ from approvals.wait.hub import News, hub
 from kernel.offload import offload
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
-from tenants.access import Membership, member_in
+from tenants.access import Membership, open_member
 from tenants.models import Member
 from tenants.pages import MemberRequest, member_page
 
@@ -95,7 +95,8 @@ def _topics(
     fresh = HttpRequest()
     fresh.session = type(request.session)(request.session.session_key)
     try:
-        membership = member_in(get_user(fresh), slug)
+        fresh.user = get_user(fresh)
+        membership = open_member(fresh, slug)
     except Problem:
         return frozenset()
     with tenant_transaction(membership.tenant_id):

@@ -156,6 +156,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
 TIME_ZONE = "UTC"
 
+# Guesses are counted here, for all processes together.
+CACHES = {"default": {"BACKEND": "config.shared_cache.SharedCache"}}
+
 # -- Celery ---------------------------------------------------------------------------
 
 CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "filesystem://localhost")
@@ -219,6 +222,8 @@ ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_SESSION_REMEMBER = False
+# Besides allauth's own: what asks a tenant's provider, and tries of the setup code.
+ACCOUNT_RATE_LIMITS = {"single_sign_on": "60/m/ip", "setup_code": "10/m/ip,60/h/ip"}
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = _base.scheme
 MFA_ADAPTER = "tenants.signin.factors.FactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]

@@ -1,6 +1,8 @@
 """Every address. Each app brings its own; the stack's order is the order here."""
 
+from collections.abc import Callable
 from importlib.util import find_spec
+from typing import Any
 
 from allauth.account import urls as account
 from django.urls import URLPattern, URLResolver, include, path
@@ -8,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from health_check.views import HealthCheckView
 
 from config.api_docs import docs, schema
+from tenants.signin.closed import own_account
 
 _APPS = ("oversight", "approvals", "checkpoints", "sessions", "tenants")
 
@@ -35,10 +38,20 @@ handler404 = "tenants.rest.fallbacks.page_not_found"
 handler500 = "tenants.rest.fallbacks.server_error"
 
 
+# For whoever proves who they are by what is theirs, and not by a tenant's provider.
+_OWN = frozenset(
+    {"account_change_password", "account_reauthenticate", "account_set_password"}
+)
+
+
+def _guarded(page: URLPattern) -> Callable[..., Any]:
+    return own_account(page.callback) if page.name in _OWN else page.callback
+
+
 def _account_pages() -> list[URLPattern]:
     """Each kept by no cache: they show who is signed in."""
     return [
-        URLPattern(page.pattern, never_cache(page.callback), None, page.name)
+        URLPattern(page.pattern, never_cache(_guarded(page)), None, page.name)
         for page in account.urlpatterns
         if page.name in _ACCOUNT_PAGES
     ]

@@ -200,3 +200,37 @@ class GiftForm(HolderForm):
         choices=[(right, right) for right in RIGHTS],
         error_messages={"required": "Tick what they are given."},
     )
+
+
+class SingleSignOnForm(RoleForm):
+    """A tenant's provider. The secret may stay as it is."""
+
+    issuer = forms.CharField(max_length=500)
+    client_id = forms.CharField(max_length=255)
+    secret = forms.CharField(required=False, max_length=1_000, strip=False)
+    groups_claim = forms.CharField(required=False, max_length=100)
+    admits = forms.BooleanField(required=False)
+
+
+class MappingForm(OneGroupForm):
+    """What a value of the claim stands for."""
+
+    value = forms.CharField(max_length=255)
+
+
+class OneMappingForm(forms.Form):
+    """One of the mappings."""
+
+    mapping = forms.UUIDField()
+
+
+class JoinLinkForm(RoleForm):
+    """Who is invited to enter by the provider."""
+
+    name = forms.CharField(max_length=200)
+
+
+class OneIdentityForm(forms.Form):
+    """One external identity of a member."""
+
+    identity = forms.UUIDField()

@@ -16,6 +16,7 @@ from oversight import (
 )
 from oversight.administration.paths import PATHS
 from oversight.api import audit as audit_api
+from oversight.sso.urls import PATHS as SIGN_IN
 from sessions.addresses import SHA256
 
 API = "api/v1"
@@ -93,4 +94,5 @@ urlpatterns = [
     path("t/<slug:slug>/audit/export", audit_log.export, name="audit_export"),
     path("t/<slug:slug>/drills", views.drills, name="drills"),
     *PATHS,
+    *SIGN_IN,
 ]

@@ -9,7 +9,7 @@ from allauth.usersessions.models import UserSession
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
 
-from tenants.access import memberships
+from tenants.access import DOOR, entered_by, open_memberships
 from tenants.authentication import methods_of
 from tenants.models import User
 from tenants.services import record_sign_in
@@ -30,10 +30,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # is untyped
     def login(self, request: HttpRequest, user: AbstractBaseUser) -> None:
         """Begin the session, once each of the person's tenants has recorded it."""
         if isinstance(user, User):
-            for membership in memberships(user):
+            for membership in open_memberships(request, user):
                 record_sign_in(membership, methods_of(request, user))
         super().login(request, user)
         UserSession.objects.create_from_request(request)
+        if identity := entered_by(request):
+            rows = UserSession.objects.filter(session_key=request.session.session_key)
+            rows.update(data={DOOR: str(identity)})
 
     def get_reauthentication_methods(self, user: Any) -> list[Method]:
         """Whoever has a second factor proves it by that: a password is soon watched."""

@@ -21,7 +21,7 @@ from kernel.outcome import Refused
 from kernel.problems import Problem, declare
 from kernel.scope import tenant_transaction
 from tenants import keys
-from tenants.access import Membership, member_in
+from tenants.access import Membership, open_member
 from tenants.checks import key_standing
 from tenants.models import ApiKey, User
 from tenants.principal import Person, Principal
@@ -29,6 +29,7 @@ from tenants.queries import key_now
 from tenants.services.credentials import note_use
 
 REALM: Final = 'realm="keyturn"'
+SINGLE_SIGN_ON: Final = "single_sign_on"
 TENANT_HEADER: Final = "Keyturn-Tenant"
 
 NOT_AUTHENTICATED: Final = declare(
@@ -88,13 +89,14 @@ def person_of(request: HttpRequest, user: User, membership: Membership) -> Perso
         authenticated_ago=None if newest is None else time.time() - newest,
         methods=methods_of(request, user),
         factors=membership.factors,
+        identity=membership.identity,
     )
 
 
 def methods_of(request: HttpRequest, user: User) -> tuple[str, ...]:
     """What this session was proved with, each once, the newest last.
 
-    `password`, `totp`, `webauthn`, `recovery_codes`.
+    `password`, `totp`, `webauthn`, `recovery_codes`, `single_sign_on`.
     """
     records = get_authentication_records(request, user)
     named = [each.get("type", each["method"]) for each in records]
@@ -102,7 +104,10 @@ def methods_of(request: HttpRequest, user: User) -> tuple[str, ...]:
 
 
 def _proves(record: dict[str, Any], membership: Membership) -> bool:
-    """Whoever has a second factor has proved nothing by a password alone."""
+    """Whoever has a second factor has proved nothing by a password alone, and whoever
+    came by a provider nothing without it."""
+    if membership.identity is not None:
+        return bool(record["method"] == SINGLE_SIGN_ON)
     return record["method"] == "mfa" or not membership.factors
 
 
@@ -137,7 +142,9 @@ class MemberAuthentication(BaseAuthentication):
         slug = request.headers.get(TENANT_HEADER)
         if not slug:
             raise TENANT_REQUIRED()
-        return user, person_of(request._request, user, member_in(user, slug))
+        return user, person_of(
+            request._request, user, open_member(request._request, slug)
+        )
 
     def authenticate_header(self, request: Request) -> str:
         return f"Cookie {REALM}"

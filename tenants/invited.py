@@ -9,6 +9,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from kernel.problems import Problem
+from tenants.access import entered_by
 from tenants.forms import NameForm, NewcomerForm
 from tenants.models import Member, User
 from tenants.services import Offer, accept_as_newcomer, accept_invitation, offer_of
@@ -38,7 +39,8 @@ def _answer(request: HttpRequest, token: str, offer: Offer) -> HttpResponse:
         return redirect_to_login(request.path)
     if not request.user.is_authenticated:
         return _as_newcomer(request, token, offer, asked=act == "join")
-    if not offer.is_for(request.user):
+    # A provider's word is good for its tenant, and accepts nothing elsewhere.
+    if entered_by(request) is not None or not offer.is_for(request.user):
         return render(request, PAGE, {"offer": offer, "stranger": True}, status=403)
     return _as_known(request, token, offer, asked=act == "accept")
 

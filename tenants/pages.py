@@ -15,16 +15,25 @@ from collections.abc import Callable
 from functools import partial, wraps
 from inspect import iscoroutinefunction
 from typing import Any, Protocol, overload
+from urllib.parse import urlencode
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.cache import patch_cache_control
 
 from kernel.offload import offload
 from kernel.problems import Problem
-from tenants.access import EVERYONE, Membership, member_in
+from tenants.access import (
+    EVERYONE,
+    Membership,
+    entered_by,
+    memberships,
+    open_member,
+)
 from tenants.authentication import person_of
 from tenants.models import Role, User
 from tenants.principal import Person
@@ -87,14 +96,26 @@ def _admit(
     if not request.user.is_authenticated:
         return redirect_to_login(request.get_full_path())
     try:
-        member = member_in(request.user, slug)
+        member = open_member(request, slug)
     except Problem:
-        raise Http404 from None
+        return _other_entrance(request, slug)
     if member.role not in roles:
         raise PermissionDenied
     request.member = member  # type: ignore[attr-defined]
     request.person = person_of(request, request.user, member)  # type: ignore[attr-defined]
     return None
+
+
+def _other_entrance(request: HttpRequest, slug: str) -> HttpResponse:
+    """To the tenant's own provider, for a member whose password does not open it.
+
+    Raises Http404 for everybody else.
+    """
+    by_password = entered_by(request) is None
+    if by_password and any(one.slug == slug for one in memberships(request.user)):
+        again = urlencode({"next": request.get_full_path()})
+        return redirect(f"{reverse('sso', args=[slug])}?{again}")
+    raise Http404
 
 
 def _private(response: HttpResponseBase) -> HttpResponseBase:

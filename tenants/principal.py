@@ -26,9 +26,9 @@ class Person:
     """A member of one tenant, signed in through a browser session.
 
     `authenticated_ago` (seconds) and `methods` say how they proved who they are; with
-    `factors`, kinds of second factor, only one of those proves it. An age and no time,
-    because it is measured with one process's clock, which is never compared with
-    another's.
+    `factors`, kinds of second factor, only one of those proves it; with an `identity` (an
+    external one) only its provider does. An age and no time, because it is measured with
+    one process's clock, which is never compared with another's.
     """
 
     tenant_id: UUID
@@ -37,6 +37,7 @@ class Person:
     authenticated_ago: float | None = None
     methods: tuple[str, ...] = ()
     factors: frozenset[str] = frozenset()
+    identity: UUID | None = None
 
     @property
     def actor(self) -> Actor:

@@ -1,12 +1,22 @@
 """Reading who is who, inside the tenant's scope."""
 
+from collections.abc import Iterable
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from django.db.models import Q, QuerySet, Subquery
 
 from kernel.clock import ClockTimestamp
-from tenants.models import ApiKey, KeyUse, Member, Role
+from tenants.models import ApiKey, ExternalIdentity, KeyUse, Member, Role
+
+NO_ADDRESS: Final = "sso.invalid"
+"""Below this name (RFC 2606) are the addresses of people whom a provider made.
+
+No mail reaches them and no password is ever theirs; what the provider calls their
+address is beside the identity. So no tenant's provider says anything about anybody's
+account elsewhere, and none is found out by asking.
+"""
 
 
 def active_member(tenant_id: UUID, member_id: UUID) -> Member | None:
@@ -24,6 +34,21 @@ def active_members(tenant_id: UUID) -> QuerySet[Member]:
     whose time is over."""
     rows = Member.objects.filter(tenant_id=tenant_id, active=True, user__is_active=True)
     return rows.filter(Q(until=None) | Q(until__gt=ClockTimestamp()))
+
+
+def addresses_of(members: Iterable[Member]) -> dict[UUID, str]:
+    """Where mail reaches them, by member; '' for whom a provider made and says no address.
+
+    Of members that were read with their users; one statement at most.
+    """
+    people = list(members)
+    known = {one.id: one.user.email for one in people}
+    made = [id for id, email in known.items() if email.endswith(f"@{NO_ADDRESS}")]
+    if made:
+        rows = ExternalIdentity.objects.filter(member_id__in=made).order_by("-id")
+        told = dict(rows.values_list("member_id", "email"))
+        known |= {id: told.get(id, "") for id in made}
+    return known
 
 
 def active_owners(tenant_id: UUID) -> QuerySet[Member]:

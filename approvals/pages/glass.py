@@ -79,7 +79,7 @@ def _proof(record: CaseRecord) -> Proof | None:
     ago = record.viewer.person.authenticated_ago
     if ago is not None and ago <= freshness(*owed):
         return None
-    return proof_of(record, PLACE)
+    return proof_of(record)
 
 
 def broken_notice(record: CaseRecord) -> Notice | None:

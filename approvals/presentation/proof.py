@@ -7,8 +7,9 @@ from dataclasses import dataclass
 class Proof:
     """`field` is the one that the form has: `password`, `code`, or '' for none.
 
-    `passkey_href` is the page on which a passkey does it; '' for people without one.
+    `elsewhere` does it on a page of its own, to which a button of the form leads: a
+    `passkey`, or the `provider` by which they came; '' for neither.
     """
 
     field: str
-    passkey_href: str = ""
+    elsewhere: str = ""

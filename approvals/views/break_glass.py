@@ -12,11 +12,12 @@ from approvals.forms import Flawed, GlassForm
 from approvals.pages.case import read_case
 from approvals.pages.case.attempt import Attempt
 from approvals.pages.frame import frame
-from approvals.pages.glass import break_view, why_sealed
+from approvals.pages.glass import PLACE, break_view, why_sealed
 from approvals.pages.index import read_index
 from approvals.problems import DIGEST_CHANGED, REASON_NEEDED, REAUTHENTICATE
 from approvals.services.break_glass import break_glass
 from approvals.views.desk import show_desk, to_case
+from approvals.views.kept import PROVE, leave, take
 from approvals.views.prove import prove_again
 from approvals.views.request import DeskRequest, missing_is_404, viewer_of
 from kernel.problems import Problem
@@ -39,7 +40,12 @@ def break_glass_page(request: DeskRequest, id: UUID) -> HttpResponse:
     to; POST with `confirm`: 303 to the case, or 4xx with the form as it was.
     """
     if request.method != "POST":
-        return _show(request, id, confirming=False)
+        left = take(request, id, PLACE)
+        typed = left.get("reason", "") if left else ""
+        return _show(request, id, confirming=left is not None, reason=typed)
+    if PROVE in request.POST:
+        with missing_is_404():
+            return leave(request, id, PLACE)
     form = GlassForm(request.POST)
     if not form.is_valid():
         reason = {"reason": "Say why it cannot wait: in 1 to 4,000 characters."}
@@ -86,6 +92,7 @@ def _show(
     id: UUID,
     *,
     confirming: bool,
+    reason: str = "",
     errors: Mapping[str, str] | None = None,
     status: int = 200,
 ) -> HttpResponse:
@@ -95,7 +102,7 @@ def _show(
         record = read_case(viewer, id)
         sealed = why_sealed(record)
         if sealed is None:
-            said = request.POST.get("reason", "")
+            said = request.POST.get("reason", reason)
             glass = break_view(
                 record, confirming=confirming, reason=said, errors=errors
             )

@@ -9,6 +9,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from approvals.forms import AnswerForm, Flawed
+from approvals.models import Decision, Request
 from approvals.pages.case.attempt import SHEETS, Attempt
 from approvals.pages.find import response_schema
 from approvals.pages.onward import following
@@ -20,10 +21,12 @@ from approvals.problems import (
     REAUTHENTICATE,
     SECRET_IN_ARGUMENTS,
 )
+from approvals.queries import current_revision
 from approvals.services.case import Answer
 from approvals.services.decide import decide
 from approvals.views.desk import show_desk, to_case
 from approvals.views.edit import show_comparison
+from approvals.views.kept import PROVE, leave, take
 from approvals.views.prove import prove_again
 from approvals.views.request import DeskRequest, missing_is_404, viewer_of
 from checkpoints.tools import ARGUMENTS_INVALID
@@ -51,10 +54,14 @@ def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
     """POST requests/{id}/decide: 303 to the case, or to the next one where that is wanted;
     4xx with the form as it was.
 
-    Whoever comes by GET, after having had to sign in, is led to the case.
+    Whoever comes by GET, after having had to sign in, is led to the case; whoever left to
+    prove who they are finds the form as they left it.
     """
     if request.method != "POST":
-        return to_case(request, id)
+        return _resumed(request, id) or to_case(request, id)
+    if PROVE in request.POST:
+        with missing_is_404():
+            return leave(request, id, PLACE)
     answer: Answer | None = None
     try:
         with missing_is_404():
@@ -69,6 +76,31 @@ def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
     if onward is None:
         return _remembering(request, to_case(request, id))
     return _remembering(request, to_case(request, onward, before=id))
+
+
+def _resumed(request: DeskRequest, id: UUID) -> HttpResponse | None:
+    """The form that was left, for what is asked now; nothing was recorded yet."""
+    values = take(request, id, PLACE)
+    if values is None:
+        return None
+    answer, changed = None, None
+    try:
+        with missing_is_404(), tenant_transaction(request.member.tenant_id):
+            schema = response_schema(viewer_of(request), id)
+            if values.get("digest") != _digest_now(id):
+                changed = DIGEST_CHANGED("Read it again before you answer.")
+        if values.get("verdict") == Decision.Verdict.EDIT:
+            answer = AnswerForm(values).answer(schema)
+    except Flawed:
+        return None
+    kept = {name: values[name] for name in values if name not in UNKEPT}
+    verdict = values.get("verdict", "")
+    attempt = Attempt(verdict=verdict, values=kept, problem=changed)
+    return _again(request, id, answer, attempt)
+
+
+def _digest_now(id: UUID) -> str:
+    return bytes(current_revision(Request.objects.get(id=id)).digest).hex()
 
 
 def _next(request: DeskRequest, id: UUID) -> UUID | None:
@@ -125,6 +157,7 @@ def tried(
     )
 
 
+PLACE: Final = "decide"
 ONWARD: Final = "onward"
 REMEMBERED: Final = 31_536_000  # seconds: a year
-UNKEPT: Final = frozenset({"csrfmiddlewaretoken", "password", "code", "digest"})
+UNKEPT: Final = frozenset({"csrfmiddlewaretoken", "password", "code", "digest", PROVE})

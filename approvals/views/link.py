@@ -11,7 +11,7 @@ from approvals.access import visible_queues
 from approvals.models import Request
 from approvals.pages.addresses import address
 from kernel.scope import tenant_transaction
-from tenants.access import Membership, memberships
+from tenants.access import Membership, open_memberships
 from tenants.models import Member
 
 
@@ -19,7 +19,7 @@ from tenants.models import Member
 @require_safe
 def link(request: HttpRequest, id: UUID) -> HttpResponse:
     """GET r/{id}: to the case in whichever of the person's tenants it is; else 404."""
-    for membership in memberships(request.user):
+    for membership in open_memberships(request):
         if _is_seen(membership, id):
             return redirect(address("case", membership.slug, id))
     raise Http404

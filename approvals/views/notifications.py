@@ -14,7 +14,9 @@ from approvals.services.notifying import Wish, save_notice_settings
 from approvals.views.request import DeskRequest, viewer_of
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
+from tenants.models import Member
 from tenants.pages import member_page
+from tenants.queries import addresses_of
 
 
 @member_page
@@ -39,8 +41,8 @@ def _show(request: DeskRequest, *, status: int = 200, **shown: Any) -> HttpRespo
     viewer, member = viewer_of(request), request.member
     with tenant_transaction(member.tenant_id):
         shell = frame(request.user, viewer, read_index(viewer), place="notifications")
-        view = notifications_view(
-            member.slug, member.member_id, request.user.email, **shown
-        )
+        own = Member.objects.select_related("user").get(id=member.member_id)
+        address = addresses_of([own])[own.id]
+        view = notifications_view(member.slug, own.id, address, **shown)
     context = {"shell": shell, "notifications": view}
     return render(request, "approvals/notifications.html", context, status=status)

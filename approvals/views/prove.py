@@ -15,6 +15,8 @@ def prove_again(request: DeskRequest) -> None:
     For whoever has a second factor a password proves nothing, and is not looked at.
     Raises `Flawed` beside the field. Guesses are limited like those of signing in.
     """
+    if request.member.identity is not None:
+        return  # the provider alone proves it, on a page of its own
     field = "code" if request.member.factors else "password"
     given = request.POST.get(field)
     if not given:

@@ -8,6 +8,7 @@ from oversight.administration import (
     letters,
     people,
     queues,
+    single_sign_on,
     stopping,
     tool_edit,
     tools,
@@ -20,6 +21,9 @@ PATHS = [
     path("t/<slug:slug>/people", people.people, name="people"),
     path("t/<slug:slug>/people/<uuid:id>", people.person, name="person"),
     path("t/<slug:slug>/letters", letters.letters, name="letters"),
+    path(
+        "t/<slug:slug>/single-sign-on", single_sign_on.settings, name="single_sign_on"
+    ),
     path("t/<slug:slug>/groups", groups.groups, name="groups"),
     path("t/<slug:slug>/groups/<uuid:id>", groups.group, name="group"),
     path("t/<slug:slug>/queues", queues.queues, name="queues"),

@@ -26,6 +26,7 @@ from oversight.forms import (
     GuestForm,
     InvitationForm,
     OneGroupForm,
+    OneIdentityForm,
     OneInvitationForm,
     RoleForm,
     StayForm,
@@ -49,6 +50,7 @@ from tenants.services import (
     resend_invitation,
     revoke_invitation,
 )
+from tenants.services.entering import disconnect
 
 
 @member_page(roles=ADMINISTRATORS)
@@ -137,7 +139,13 @@ def _leave(request: DeskRequest, id: UUID) -> None:
     remove_from_group(**acting(request), group_id=group, member_id=id)
 
 
+def _disconnect(request: DeskRequest, id: UUID) -> None:
+    identity = chosen(OneIdentityForm(request.POST))["identity"]
+    disconnect(**acting(request), member_id=id, identity_id=identity)
+
+
 ACTS: Final[Mapping[str, Act]] = {
+    "disconnect": _disconnect,
     "role": _change_role,
     "deactivate": _deactivate,
     "extend": _extend,

@@ -23,7 +23,7 @@ from oversight.presentation.agents import (
 from oversight.presentation.forms import Choice, Form
 from tenants.access import OWNERS, Membership
 from tenants.models import Agent, AgentOwner, ApiKey, KeyUse
-from tenants.queries import active_members
+from tenants.queries import active_members, addresses_of
 from tenants.scopes import ALONE, SCOPES
 
 KEYS: Final = 100
@@ -91,13 +91,15 @@ def agent_view(
 def people(tenant_id: UUID, chosen: str = "") -> tuple[Choice, ...]:
     """Everybody who may act, by name; those of one name are told apart by address."""
     rows = active_members(tenant_id).select_related("user")
+    found = list(rows.order_by("name", "user__email"))
+    addresses = addresses_of(found)
     return tuple(
         Choice(
             value=str(one.id),
-            text=f"{one.name} · {one.user.email}",
+            text=f"{one.name} · {addresses[one.id]}",
             chosen=str(one.id) == chosen,
         )
-        for one in rows.order_by("name", "user__email")
+        for one in found
     )
 
 

@@ -18,6 +18,7 @@ from oversight.presentation.doings import Doing, DoingsView
 from oversight.presentation.forms import Choice
 from tenants.access import Membership
 from tenants.models import Member
+from tenants.queries import addresses_of
 
 PAGE: Final = 50
 DECISIONS: Final = (
@@ -49,7 +50,7 @@ def doings_view(member: Membership, of: UUID, sort: str, before: str) -> DoingsV
     return DoingsView(
         now=database_now(),
         name=person.name,
-        email=person.user.email,
+        email=addresses_of([person])[person.id],
         crumbs=_crumbs(member, person),
         here=here,
         sorts=tuple(

@@ -13,6 +13,7 @@ from oversight.pages.keyset import PAGE, from_after, pages_after
 from oversight.presentation.letters import LetterRow, LettersView
 from tenants.access import Membership
 from tenants.models import Invitation, Mail
+from tenants.queries import addresses_of
 
 NOTHING: Final = Empty(
     title="No letter waits",
@@ -43,11 +44,12 @@ def letters_view(
 
 def _rows(mails: list[Mail]) -> tuple[LetterRow, ...]:
     invited = _invited(one.about for one in mails if one.member_id is None)
+    addresses = addresses_of({one.member for one in mails if one.member})
     return tuple(
         LetterRow(
             id=str(one.id),
             kind=one.kind.replace("_", " "),
-            to=one.member.user.email if one.member else invited.get(one.about, ""),
+            to=addresses[one.member.id] if one.member else invited.get(one.about, ""),
             state="retry" if one.code and one.due_at else one.state,
             attempts=one.attempts,
             code=one.code,

@@ -23,7 +23,8 @@ from oversight.presentation.forms import Choice, Form
 from oversight.presentation.invitations import ShownLink
 from oversight.presentation.people import MemberView, PeopleView, PersonRow
 from tenants.access import Membership
-from tenants.models import Group, Member, Role, User
+from tenants.models import ExternalIdentity, Group, Member, Role, User
+from tenants.queries import addresses_of
 
 SIGNED_IN: Final = "member.signed_in"
 
@@ -55,6 +56,7 @@ def people_view(
         guest_form=guest,
         here=address("people", member.slug),
         groups_href=address("groups", member.slug),
+        sso_href=address("single_sign_on", member.slug),
         mails=settings.MAILS,
         now=database_now(),
         link=link,
@@ -77,6 +79,7 @@ def member_view(
     inside = {one.id for one in groups}
     others = Group.objects.exclude(id__in=inside).order_by("name")
     (row,) = person_rows(member.slug, [found])
+    known = ExternalIdentity.objects.filter(member_id=found.id).order_by("id")
     return MemberView(
         back_href=address("people", member.slug),
         here=address("person", member.slug, found.id),
@@ -86,6 +89,10 @@ def member_view(
         roles=roles(member, found.role),
         groups=tuple(map(_choice, groups)),
         others=tuple(map(_choice, others)),
+        identities=tuple(
+            Choice(value=str(one.id), text=f"{one.subject} · {one.issuer}")
+            for one in known
+        ),
         form=form or Form(),
         now=database_now(),
         notice=notice,
@@ -130,12 +137,13 @@ def person_rows(slug: str, members: list[Member]) -> tuple[PersonRow, ...]:
     """Of members that were read with their users; three statements more."""
     groups, seen = _groups(members), _signed_in(members)
     now = database_now()
+    addresses = addresses_of(members)
     return tuple(
         PersonRow(
             id=str(one.id),
             href=address("person", slug, one.id),
             name=one.name,
-            email=one.user.email,
+            email=addresses[one.id],
             role=Role(one.role).label,
             state=_state(one, now),
             until=one.until,

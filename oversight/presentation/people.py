@@ -37,6 +37,7 @@ class PeopleView:
     guest_form: Form
     here: str
     groups_href: str
+    sso_href: str
     mails: bool
     now: datetime
     link: ShownLink | None = None
@@ -55,6 +56,7 @@ class MemberView:
     roles: tuple[Choice, ...]
     groups: tuple[Choice, ...]
     others: tuple[Choice, ...]
+    identities: tuple[Choice, ...]
     form: Form
     now: datetime
     notice: Notice | None = None

@@ -5,6 +5,12 @@ from tenants.models.idempotency import IdempotencyRecord
 from tenants.models.invitation import Invitation, Mail
 from tenants.models.people import Group, Member, Role, User
 from tenants.models.secret_pattern import SecretPattern
+from tenants.models.single_sign_on import (
+    ExternalIdentity,
+    GroupMapping,
+    JoinLink,
+    SingleSignOn,
+)
 from tenants.models.tenant import Tenant
 
 __all__ = [
@@ -12,14 +18,18 @@ __all__ = [
     "AgentOwner",
     "ApiKey",
     "DataKey",
+    "ExternalIdentity",
     "Group",
+    "GroupMapping",
     "IdempotencyRecord",
     "Invitation",
+    "JoinLink",
     "KeyUse",
     "Mail",
     "Member",
     "Role",
     "SecretPattern",
+    "SingleSignOn",
     "Tenant",
     "TenantForeignKey",
     "TenantModel",

@@ -32,6 +32,9 @@ _RULES: Final[Mapping[str, Kind]] = {
     "agent_name_per_tenant": NAME_TAKEN,
     "agent_owner_once": ALREADY_SO,
     "secret_pattern_once_per_kind": ALREADY_SO,
+    "group_mapping_once": ALREADY_SO,
+    "external_identity_once": ALREADY_SO,
+    "external_identity_per_member": ALREADY_SO,
 }
 
 

@@ -58,11 +58,7 @@ def remove_from_group(
     def work(verb: Verb) -> None:
         actor = permitted(tenant_id, by)
         group = own(Group, tenant_id, group_id)
-        member = own(Member, tenant_id, member_id)
-        users = _users(group).filter(user_id=member.user_id)
-        if not users.delete()[0]:
-            raise ALREADY_SO()
-        _record(verb, "group.member_removed", actor, group, member)
+        leave_group(verb, actor=actor, group=group, member_id=member_id)
 
     change(tenant_id, work, once=once)
 
@@ -88,6 +84,14 @@ def join_group(verb: Verb, *, actor: Actor, group: Group, member_id: UUID) -> No
         raise ALREADY_SO()
     users.create(user_id=member.user_id, group_id=group.django_group_id)
     _record(verb, "group.member_added", actor, group, member)
+
+
+def leave_group(verb: Verb, *, actor: Actor, group: Group, member_id: UUID) -> None:
+    """Take a member out of a group inside a verb that has checked the right to."""
+    member = own(Member, verb.tenant_id, member_id)
+    if not _users(group).filter(user_id=member.user_id).delete()[0]:
+        raise ALREADY_SO()
+    _record(verb, "group.member_removed", actor, group, member)
 
 
 def _users(group: Group) -> QuerySet[Any]:

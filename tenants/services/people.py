@@ -16,6 +16,7 @@ from tenants.models import Member, Role, Tenant, User
 from tenants.queries import active_owners
 from tenants.services.change import change, own, rule_broken
 from tenants.services.names import checked_email, checked_name
+from tenants.services.sessions import end_sessions_of
 from tenants.verbs import Verb
 
 LAST_OWNER: Final = declare(
@@ -93,6 +94,7 @@ def deactivate_member(
         _keep_an_owner(member)
         _update(member, active=True, to={"active": False})
         _record(verb, "member.deactivated", actor, member)
+        verb.after_commit(lambda: end_sessions_of(member))
         return member
 
     return change(tenant_id, work, once=once)

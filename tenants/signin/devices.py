@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from tenants.access import memberships
+from tenants.access import DOOR, open_memberships
 from tenants.services.signing_in import record_own
 
 OTHERS: Final = "others"
@@ -22,14 +22,24 @@ def devices(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         _end(request, _named(request))
         return redirect("usersessions_list")
-    rows = UserSession.objects.purge_and_list(request.user)
+    rows = _shown(request, UserSession.objects.purge_and_list(request.user))
     rows.sort(key=lambda one: one.created_at, reverse=True)
     return render(request, "usersessions/usersession_list.html", {"devices": rows})
 
 
+def _shown(request: HttpRequest, rows: list[UserSession]) -> list[UserSession]:
+    """All of them; for whoever came by a provider, those that began as this one did."""
+    identity = request.session.get(DOOR)
+    if identity is None:
+        return rows
+    return [one for one in rows if one.data.get(DOOR) == identity]
+
+
 def _named(request: HttpRequest) -> list[UserSession]:
     """The person's own, and nobody else's. Raises Http404."""
-    own = UserSession.objects.filter(user_id=request.user.pk)
+    rows = UserSession.objects.filter(user_id=request.user.pk)
+    seen = [one.pk for one in _shown(request, list(rows))]
+    own = rows.filter(pk__in=seen)
     name = request.POST.get("device", "")
     if name == OTHERS:
         return list(own.exclude(session_key=request.session.session_key))
@@ -44,6 +54,6 @@ def _named(request: HttpRequest) -> list[UserSession]:
 def _end(request: HttpRequest, sessions: list[UserSession]) -> None:
     if not sessions:
         return
-    for membership in memberships(request.user):
+    for membership in open_memberships(request):
         record_own(membership, "member.signed_out", devices=len(sessions))
     end_sessions(request, sessions)

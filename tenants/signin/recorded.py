@@ -7,7 +7,7 @@ from allauth.mfa.totp.views import ActivateTOTPView, DeactivateTOTPView
 from allauth.mfa.webauthn.views import AddWebAuthnView, RemoveWebAuthnView
 from django.http import HttpRequest, HttpResponse
 
-from tenants.access import memberships
+from tenants.access import open_memberships
 from tenants.services.signing_in import record_own
 
 
@@ -22,7 +22,7 @@ class Recorded:
     factor: ClassVar[str]
 
     def form_valid(self, form: Any) -> HttpResponse:
-        for membership in memberships(self.request.user):
+        for membership in open_memberships(self.request):
             record_own(membership, self.kind, factor=self.factor)
         answer: HttpResponse = super().form_valid(form)  # type: ignore[misc]
         return answer

@@ -7,6 +7,7 @@ from django.urls import URLPattern, path
 from django.views.decorators.cache import never_cache
 
 from tenants.signin import recorded
+from tenants.signin.closed import own_account
 from tenants.signin.devices import devices
 
 _PAGES = (
@@ -41,6 +42,9 @@ _PAGES = (
     ),
 )
 
+_OPEN = frozenset({"usersessions_list"})
+
 urlpatterns: list[URLPattern] = [
-    path(route, never_cache(view), name=name) for route, view, name in _PAGES
+    path(route, never_cache(view if name in _OPEN else own_account(view)), name=name)
+    for route, view, name in _PAGES
 ]

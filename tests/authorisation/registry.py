@@ -46,6 +46,8 @@ NOBODYS: Final = {
     "tenants.services.tenancy.first_run": CONSOLE,
     "tenants.services.accepting.accept_as_newcomer": INVITED,
     "tenants.services.accepting.accept_invitation": INVITED,
+    "tenants.services.entering.connect": OWN,
+    "tenants.services.entering.enter": OWN,
     "tenants.services.signing_in.record_own": OWN,
     "tenants.services.signing_in.record_sign_in": OWN,
     "tenants.services.change.change": "no verb: how verbs that change rights are run",

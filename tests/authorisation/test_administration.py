@@ -30,6 +30,8 @@ ADMINISTRATORS: Final = frozenset({"owner", "admin"})
 OWNERS: Final = frozenset({"owner"})
 OWNERS_ONLY: Final = frozenset(
     {
+        "tenants.services.single_sign_on.allow_passwords",
+        "tenants.services.single_sign_on.refuse_passwords",
         "tenants.services.tenancy.ask_for_second_admin",
         "tenants.services.tenancy.start_tenant",
         "tenants.services.tenancy.stop_tenant",
@@ -60,6 +62,7 @@ OF_VERB: Final[dict[str, dict[str, Any]]] = {
     "checkpoints.services.tools.change_tool": {"definition": {}},
     "sessions.services.drafts.save_draft": {"definition": {}},
     "sessions.services.workflows.define_workflow": {"definition": {}},
+    "tenants.services.single_sign_on.configure": {"issuer": "https://id.example"},
     "tenants.services.patterns.add_secret_pattern": {
         "prefix": "ours_",
         "alphabet": SecretPattern.Alphabet.values[0],

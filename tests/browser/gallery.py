@@ -28,6 +28,7 @@ from sessions.services.runs import record_transition, start_run
 from sessions.services.sessions import open_session
 from sessions.shipped import shipped
 from tenants.services import accept_invitation, invite_guest
+from tenants.services.single_sign_on import configure, map_group
 from tests.approvals.glass_stage import give
 from tests.approvals.stage import Stage, fresh_stage
 from tests.examples.waiting import wait_until
@@ -128,6 +129,7 @@ def open_gallery(tool: Mapping[str, Any]) -> Gallery:
     two_keys = _correction(stage)
     stage.answer(two_keys, by=carol, reason="Checked against the October price list.")
     _policies(stage)
+    _provider(stage)
     requests = {
         "two-keys": two_keys,
         "hostile": stage.ask(arguments={"payee": HOSTILE, "amount": "48200.00"}),
@@ -158,6 +160,20 @@ def _away(stage: Stage, carol: Somebody, changes: Request) -> None:
     stage.on_leave(stage.bob, dora, days=30, starts_at=later, queues=[stage.queue.id])
     hour = timedelta(hours=1)
     snooze(stage.bob.person, request_id=changes.id, length=hour)
+
+
+def _provider(stage: Stage) -> None:
+    by, tenant_id = stage.house.alice.id, stage.tenant_id
+    configure(
+        tenant_id=tenant_id,
+        by=by,
+        issuer="https://id.halden.example/realms/office",
+        client_id="keyturn",
+        secret="of-the-gallery",
+        groups_claim="groups",
+    )
+    group = stage.house.reviewers.id
+    map_group(tenant_id=tenant_id, by=by, value="office/payments", group_id=group)
 
 
 def _owned(stage: Stage) -> dict[str, str]:
@@ -211,6 +227,7 @@ def _administered(stage: Stage, home: str) -> dict[str, str]:
         "people": f"{home}/people",
         "letters": f"{home}/letters",
         "person": f"{home}/people/{stage.bob.id}",
+        "single-sign-on": f"{home}/single-sign-on",
         "groups": f"{home}/groups",
         "group": f"{home}/groups/{stage.house.reviewers.id}",
         "queues": f"{home}/queues",

@@ -56,6 +56,7 @@ def test_an_empty_tenant_has_no_violation(visit: Visit, gallery: Gallery) -> Non
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_way_in_has_no_violation(visit: Visit, scheme: Any) -> None:
     paths = ["/accounts/login/", "/accounts/password/reset/", "/nothing/here"]
+    paths += ["/accounts/sso/", "/accounts/sso/?slug=nobody"]
     assert broken_on(visit, None, paths, color_scheme=scheme) == {}
 
 

@@ -95,11 +95,14 @@ def test_a_policy_asks_for_the_passkey_and_the_decision_says_so(
     request = stage.ask()
     page.goto(f"/r/{request.id}")
     page.get_by_role("button", name="Approve").click()
-    page.get_by_role("dialog").get_by_role("link", name="Use your passkey").click()
+    sheet = page.get_by_role("dialog")
+    sheet.get_by_label("Note for the record").fill("Typed before.")
+    sheet.get_by_role("button", name="Use your passkey").click()
     page.get_by_role("button", name="Use a passkey").click()
     expect(page.locator("#case-title")).to_have_text(request.title)
-    page.get_by_role("button", name="Approve").click()
-    page.get_by_role("dialog").get_by_role("button", name="Approve").click()
+    kept = page.locator("#outcome")
+    expect(kept.get_by_label("Note for the record")).to_have_value("Typed before.")
+    kept.get_by_role("button", name="Approve").click()
     expect(page.locator("#outcome")).to_be_focused()
     assert stage.fresh(request).state == "approved"
     assert how(stage, request) == ["password", "webauthn"]

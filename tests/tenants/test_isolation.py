@@ -24,6 +24,7 @@ from tests.factories import House, fresh_house, fresh_user
 
 # Sign-in identities and the framework's own tables. Nothing joins this list by accident.
 GLOBAL = {
+    "tenants_cache",
     "account_emailaddress",
     "account_emailconfirmation",
     "auth_group",
@@ -213,6 +214,9 @@ def test_look_ups_return_ids_and_a_persons_own_memberships_only() -> None:
         "keyturn_memberships": "TABLE(tenant_id uuid, slug character varying,"
         " name character varying, member_id uuid, role character varying)",
         "keyturn_any_tenant": "boolean",
+        "keyturn_entrances": "TABLE(tenant_id uuid, passwords boolean,"
+        " identities uuid[])",
+        "keyturn_single_sign_on": "uuid",
         "keyturn_job_tenant": "uuid",
         "keyturn_delivery_tenant": "uuid",
         "keyturn_invitation_tenant": "uuid",

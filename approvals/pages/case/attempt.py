@@ -52,7 +52,9 @@ class Attempt:
 
     @property
     def status(self) -> int:
-        return self.problem.status if self.problem else 422
+        if self.problem:
+            return self.problem.status
+        return 422 if self.errors else 200  # a form that was left, and found again
 
 
 def returned_form(record: CaseRecord, attempt: Attempt) -> SheetState | None:

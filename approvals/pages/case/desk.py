@@ -3,9 +3,6 @@
 from collections.abc import Mapping
 from typing import Final
 
-from django.urls import reverse
-from django.utils.http import urlencode
-
 from approvals.models import Decision
 from approvals.pages.addresses import address
 from approvals.pages.case.asked import keys_of
@@ -168,19 +165,19 @@ def asks_who(record: CaseRecord) -> Proof | None:
     ago = record.viewer.person.authenticated_ago
     if fresh is None or (ago is not None and ago <= fresh):
         return None
-    return proof_of(record, "case")
+    return proof_of(record)
 
 
-def proof_of(record: CaseRecord, place: str) -> Proof:
-    """By the second factor, for whoever has one; a passkey leads back to `place`."""
-    factors = record.viewer.person.factors
-    if not factors:
+def proof_of(record: CaseRecord) -> Proof:
+    """By the second factor, for whoever has one, or by the provider they came by."""
+    person = record.viewer.person
+    if person.identity is not None:
+        return Proof(field="", elsewhere="provider")
+    if not person.factors:
         return Proof(field="password")
-    here = urlencode({"next": address(place, record.slug, record.request.id)})
-    href = f"{reverse('mfa_reauthenticate_webauthn')}?{here}"
     return Proof(
-        field="code" if "totp" in factors else "",
-        passkey_href=href if "webauthn" in factors else "",
+        field="code" if "totp" in person.factors else "",
+        elsewhere="passkey" if "webauthn" in person.factors else "",
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.core.cache import cache
 
 from approvals.models import Decision, Request
@@ -54,7 +55,7 @@ def test_a_password_does_not_stand_in_for_a_second_factor(
 ) -> None:
     bob = reader(stage)
     proof = bob.case(asked.id).desk.reauthentication
-    assert (proof.field, proof.passkey_href) == ("code", "")
+    assert (proof.field, proof.elsewhere) == ("code", "")
     refused = bob.decide(asked.id, "approve", password=PASSWORD)
     assert refused.status_code == 403
     assert stage.fresh(asked).state == "pending"
@@ -111,3 +112,47 @@ def test_guesses_in_the_form_are_limited(stage: Stage, asked: Request) -> None:
     answer = bob.decide(asked.id, "approve", code=code_of())
     assert answer.status_code == 422
     assert stage.fresh(asked).state == "pending"
+
+
+def with_passkey(stage: Stage) -> None:
+    """Bob has one; what it signs is tested in a browser."""
+    Authenticator.objects.create(
+        user=stage.bob.user, type="webauthn", data={"name": "Laptop", "credential": {}}
+    )
+
+
+@pytest.mark.parametrize("verdict", ["approve", "reject", "request_changes"])
+def test_what_was_typed_is_found_again_after_a_passkey(
+    stage: Stage, verdict: str
+) -> None:
+    stage.policy(reauthentication=60)
+    with_passkey(stage)
+    request, bob = stage.ask(), reader(stage)
+    left = bob.decide(request.id, verdict, reason="Typed <b>before</b>", prove="1")
+    there = f"/t/{stage.house.tenant.slug}/requests/{request.id}/decide"
+    assert left.headers["Location"].startswith(
+        "/accounts/2fa/webauthn/reauthenticate/?"
+    )
+    assert there.replace("/", "%2F") in left.headers["Location"]
+    back = bob.client.get(there)
+    form = back.context["case"].desk.form
+    assert (back.status_code, form.verdict) == (200, verdict)
+    assert (form.values["reason"], form.errors) == ("Typed <b>before</b>", {})
+    assert bob.client.get(there).status_code == 303  # once
+    assert stage.fresh(request).state == "pending"
+
+
+def test_what_changed_meanwhile_is_said(stage: Stage) -> None:
+    stage.policy(reauthentication=60)
+    with_passkey(stage)
+    request, bob = stage.ask(), reader(stage)
+    bob.decide(request.id, "approve", reason="Kept.", digest="0" * 64, prove="1")
+    back = bob.get(f"requests/{request.id}/decide")
+    assert back.status_code == 409
+    assert back.context["case"].desk.form.values["reason"] == "Kept."
+
+
+def test_nobody_leaves_a_form_who_proves_it_there(stage: Stage) -> None:
+    stage.policy(reauthentication=60)
+    request = stage.ask()
+    assert reader(stage).decide(request.id, "approve", prove="1").status_code == 404

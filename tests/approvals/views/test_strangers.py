@@ -108,6 +108,9 @@ PAGES = {
     "agent_stop": Address(of="agent", methods=("GET", "POST"), form={"act": "stop"}),
     "people": Address(methods=("GET", "HEAD", "POST")),
     "person": Address(of="member", methods=("GET", "POST"), form={"act": "deactivate"}),
+    "single_sign_on": Address(
+        methods=("GET", "HEAD", "POST"), form={"act": "configure"}
+    ),
     "groups": Address(methods=("GET", "HEAD", "POST")),
     "group": Address(of="group", methods=("GET", "POST"), form={"act": "add"}),
     "queues": Address(methods=("GET", "HEAD", "POST")),

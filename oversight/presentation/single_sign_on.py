@@ -1,0 +1,44 @@
+"""A tenant's own provider, as its page shows it."""
+
+from dataclasses import dataclass
+
+from approvals.presentation.shell import Notice
+from oversight.presentation.forms import Choice, Form
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappingRow:
+    """A value of the claim, and the group that it stands for."""
+
+    id: str
+    value: str
+    group: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SingleSignOnView:
+    """In the context as `sso`. `link` is an invitation, when it was just made.
+
+    `connected` of `members` can enter by it. `may_refuse`: an owner who came by it.
+    """
+
+    back_href: str
+    here: str
+    entrance: str
+    redirect_uri: str
+    configured: bool
+    admits: bool
+    refuses_passwords: bool
+    is_owner: bool
+    may_refuse: bool
+    connected: int
+    members: int
+    roles: tuple[Choice, ...]
+    link_roles: tuple[Choice, ...]
+    mappings: tuple[MappingRow, ...]
+    groups: tuple[Choice, ...]
+    form: Form
+    mapping_form: Form
+    link_form: Form
+    link: str = ""
+    notice: Notice | None = None
