@@ -26,7 +26,7 @@ from approvals.problems import (
     STANDING_REFUSED,
     STANDING_TOO_WIDE,
 )
-from approvals.separation import is_solo, standing
+from approvals.separation import Key, is_solo, standing
 from approvals.services.case import Case, Sight, open_case
 from audit.append import Actor
 from checkpoints.models import Tool
