@@ -20,6 +20,7 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.audit import audit_log, exported
 from benchmarks.insights import SIZES, insights
 from benchmarks.installation import Doors, running
 from benchmarks.measure import Figure, measured
@@ -44,6 +45,10 @@ def main() -> None:
         show(onward(doors, fresh_tenant(), max(count // 5, 10)))
         show(simulator(fresh_tenant(), max(count // 10, 3)))
         show(insights([fresh_tenant() for _ in SIZES], max(count // 10, 3)))
+        logged = [fresh_tenant() for _ in SIZES]
+        show(audit_log(logged, max(count // 10, 3)))
+        for name, most in exported(logged).items():
+            Console().print(f"{name}: at most {most / 1024:,.0f} KiB held")
 
 
 def fresh_tenant() -> "Stage":
