@@ -33,6 +33,7 @@ KINDS: Final[Mapping[str, str]] = {
     "request.cancelled": "approval.cancelled",
     "approval.broke_glass": "approval.broke_glass",
     "grant.consumed": "approval.consumed",
+    "agent.unusual": "agent.unusual",
     "run.paused": "run.paused",
     "run.running": "run.resumed",
     "run.needs_attention": "run.needs_review",

@@ -96,6 +96,23 @@ class RotationForm(OneKeyForm):
     )
 
 
+class QuotaForm(forms.Form):
+    """How many questions in one minute; nothing: as many as the tenant says."""
+
+    per_minute = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=100_000,
+        error_messages={"invalid": "Write a whole number, or nothing."},
+    )
+
+
+class TenantQuotaForm(QuotaForm):
+    """How many for each agent that has no number of its own."""
+
+    per_minute = forms.IntegerField(min_value=1, max_value=100_000)
+
+
 class StopForm(forms.Form):
     """Why something is stopped, or works again."""
 

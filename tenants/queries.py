@@ -1,14 +1,23 @@
 """Reading who is who, inside the tenant's scope."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from django.db.models import Q, QuerySet, Subquery
+from django.db.models import (
+    DateTimeField,
+    Exists,
+    ExpressionWrapper,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+)
 
 from kernel.clock import ClockTimestamp
-from tenants.models import ApiKey, ExternalIdentity, KeyUse, Member, Role
+from tenants.models import ApiKey, AskCount, ExternalIdentity, KeyUse, Member, Role
 
 NO_ADDRESS: Final = "sso.invalid"
 """Below this name (RFC 2606) are the addresses of people whom a provider made.
@@ -54,6 +63,18 @@ def addresses_of(members: Iterable[Member]) -> dict[UUID, str]:
 def active_owners(tenant_id: UUID) -> QuerySet[Member]:
     """Those who may give a tenant's rights away, and must never run out."""
     return active_members(tenant_id).filter(role=Role.OWNER)
+
+
+def asks_unusually(agent: str) -> Exists:
+    """Whether the agent in that column asked far more than it used to, within an hour.
+
+    It says so and decides nothing.
+    """
+    lately = ExpressionWrapper(
+        ClockTimestamp() - Value(timedelta(hours=1)), output_field=DateTimeField()
+    )
+    rows = AskCount.objects.filter(agent_id=OuterRef(agent), unusual=True)
+    return Exists(rows.filter(minute__gt=lately))
 
 
 def key_now(

@@ -20,6 +20,7 @@ from kernel.problems import LOST_RACE
 from sessions.rest import NOT_FENCED
 from sessions.runs import FENCE, PAUSE_OPEN, RUN_ENDED
 from tenants.rest.refusals import refuses
+from tenants.services.quotas import QUOTA_EXCEEDED
 from tenants.vault import DATA_ERASED
 
 _ARGUMENTS: Final = (
@@ -34,12 +35,16 @@ _ASK: Final = (
     problems.TOOL_CALL_REPEATED,
     problems.RUN_NOT_RUNNING,
     CONTEXT_UNKNOWN,
+    QUOTA_EXCEEDED,
 )
 NOT_ASKED: Final = refuses(*NOT_FENCED, *_ASK)
 NOT_PAUSED: Final = refuses(*NOT_FENCED, *NOT_SAVED, *_ASK, PAUSE_OPEN, RUN_ENDED)
 NOT_WITHDRAWN: Final = refuses(problems.TOO_LATE, problems.ENVIRONMENT_DIFFERS)
 NOT_REVISED: Final = refuses(
-    *_ARGUMENTS, problems.NOT_REVISABLE, problems.ENVIRONMENT_DIFFERS
+    *_ARGUMENTS,
+    problems.NOT_REVISABLE,
+    problems.ENVIRONMENT_DIFFERS,
+    QUOTA_EXCEEDED,
 )
 NOT_REDEEMED: Final = refuses(
     *NOT_FENCED,

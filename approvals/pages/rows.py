@@ -20,6 +20,7 @@ from approvals.presentation.queue import QueueRow
 from approvals.states import OPEN
 from approvals.titles import size_of
 from checkpoints.models import Effect
+from tenants.queries import asks_unusually
 
 NOTHING_ALIKE: Final[Mapping[UUID, Link]] = {}
 NOBODY: Final[Mapping[UUID, tuple[str, ...]]] = {}
@@ -61,6 +62,7 @@ def _read(ids: Sequence[UUID]) -> Batch:
     requests = Request.objects.select_related("tool", "agent", "taken_by").filter(
         id__in=ids
     )
+    requests = requests.annotate(unusual=asks_unusually("agent_id"))
     revisions = Revision.objects.filter(
         request_id__in=ids, number=F("request__revision")
     )
@@ -115,6 +117,7 @@ def _row(
         keys=_keys(envelope, decisions),
         size=_size(envelope, request),
         disguised=_disguised(envelope),
+        unusual=not decided and request.unusual,  # type: ignore[attr-defined]  # above
         reopened=not decided and revision.author_type == "system",
         wants_answer=not decided and "approve" not in request.allowed,
         outcome=_outcome(request, decisions, batch.effects.get(request.id)),

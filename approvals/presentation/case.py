@@ -266,7 +266,7 @@ class CaseView:
 
     `label` is the short name people say ("REQ-2291"); `title` is the agent's unless
     `title_is_ours`; `lead` is our sentence of the consequence; `place` is "4 of 12".
-    `desk` is None when nothing can be decided any more; `progress` is None before
+    `unusual`: its agent asks far more than it used to. `desk` is None when nothing can be decided any more; `progress` is None before
     approval. `case_href` answers the fragment `case` of this very case. `earlier` tells
     of the request that was answered just before. `broken` says that one person approved
     alone; `glass_href` is where the reader may do so, `standing_href` where they may let
@@ -289,6 +289,7 @@ class CaseView:
     exact: ExactAction
     run: Link
     checkpoint: int
+    unusual: bool = False
     lead: str = ""
     decide_by: datetime | None = None
     use_until: datetime | None = None

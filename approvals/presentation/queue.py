@@ -13,9 +13,10 @@ class QueueRow:
 
     `title` is the agent's unless `title_is_ours`; `size` is the one figure that tells
     rows apart ("€180.50", "412 people"); `disguised` counts characters that hide or
-    imitate; `outcome` says what became of a request decided meanwhile; `alike` leads to
-    the others that ask the same of the same tool; it waits for those of `behalf` too, for
-    whom the reader stands in; `taken_by` is on it until `taken_until`.
+    imitate; `unusual`: its agent asks far more than it used to; `outcome` says what
+    became of a request decided meanwhile; `alike` leads to the others that ask the same
+    of the same tool; it waits for those of `behalf` too, for whom the reader stands in;
+    `taken_by` is on it until `taken_until`.
     `more` alike ones are folded into this row; `folded` are the first of them.
     """
 
@@ -31,6 +32,7 @@ class QueueRow:
     keys: Keys | None = None
     size: str = ""
     disguised: int = 0
+    unusual: bool = False
     reopened: bool = False
     wants_answer: bool = False
     alike: Link | None = None

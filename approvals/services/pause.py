@@ -9,6 +9,7 @@ from approvals.models import Pause, Request
 from approvals.problems import RUN_NOT_RUNNING
 from approvals.services.asking import Scene, ask_one
 from approvals.services.granting import owe_when_ready
+from approvals.services.pace import count
 from approvals.services.queues import has_default_queue, open_default_queue
 from checkpoints.checkpoint import (
     Position,
@@ -26,6 +27,7 @@ from sessions.runs import go_on_with, lock_run, move_run, require_writer
 from tenants.idempotency import Once
 from tenants.models import ApiKey
 from tenants.principal import Principal
+from tenants.services.quotas import require_room
 from tenants.verbs import Gate, Verb, perform
 
 PLACE: Final = "/requests/{}"
@@ -43,8 +45,8 @@ def pause_run(
 ) -> list[Request]:
     """Stop at a checkpoint and ask. Nothing is kept if any question is refused.
 
-    Raises `stale_writer`, `stale_checkpoint`, `run_not_running`, and what `ask_one`
-    raises.
+    Raises `stale_writer`, `stale_checkpoint`, `run_not_running`, `quota_exceeded`, and
+    what `ask_one` raises.
     """
     check_form(position, pointer="/checkpoint")
     check_asks(asks)
@@ -92,6 +94,7 @@ def stop_and_ask(
     """
     if run.state != Run.State.RUNNING:
         raise RUN_NOT_RUNNING(f"The run is {run.state}.")
+    require_room(principal.agent_id, len(asks))
     open_default_queue(verb, principal.actor)
     for name in unknown_tools(verb.tenant_id, {ask.tool for ask in asks}):
         tool_to_use(verb, principal, name=name)
@@ -102,6 +105,7 @@ def stop_and_ask(
     ]
     move_run(verb, run, Run.State.PAUSED, actor=principal.actor)
     owe_when_ready(verb, scene.pause.id, scene.now)
+    count(verb, principal, requests)
     return requests
 
 

@@ -18,6 +18,7 @@ from approvals.services.asking import check_arguments
 from approvals.services.editing import revise_in
 from approvals.services.ending import dismiss_decisions, end_request, expire
 from approvals.services.granting import end_grant, end_jobs, owe_when_ready
+from approvals.services.pace import count
 from approvals.services.scene import lock_scene_of, scene_of
 from approvals.states import LIVE
 from checkpoints.models import Tool
@@ -26,6 +27,7 @@ from kernel.problems import Problem
 from sessions.redaction import redacted_text
 from tenants.idempotency import Once
 from tenants.principal import Principal
+from tenants.services.quotas import require_room
 from tenants.verbs import Verb, perform
 
 
@@ -55,6 +57,7 @@ def _revise(
     arguments: dict[str, Any],
     explanation: str,
 ) -> Request | Problem:
+    require_room(principal.agent_id, 1)
     now = database_now()
     if request.due_at is None or now >= request.due_at:
         expire(verb, request, now)
@@ -76,6 +79,7 @@ def _revise(
         reason="",
     )
     owe_when_ready(verb, request.pause_id, now)
+    count(verb, principal, [request])
     return request
 
 

@@ -16,19 +16,23 @@ from kernel.problems import Problem
 from oversight.administration.answering import (
     LOOKING,
     acting,
+    again,
     carry_out,
     chosen,
     created,
     refused,
     said,
     seen,
+    status_of,
 )
 from oversight.forms import (
     AgentForm,
     KeyForm,
     MemberForm,
     OneKeyForm,
+    QuotaForm,
     RotationForm,
+    TenantQuotaForm,
 )
 from oversight.pages.agents import agent_view, agents_view
 from oversight.showing import page
@@ -43,12 +47,15 @@ from tenants.services import (
     revoke_key,
     rotate_key,
 )
+from tenants.services.quotas import limit_agent, limit_agents
 
 
 @member_page(roles=ADMINISTRATORS)
 @require_http_methods(LOOKING)
 def agents(request: DeskRequest) -> HttpResponse:
-    """GET agents: all of them. POST: create one, and go to it."""
+    """GET agents: all of them. POST: create one and go to it, or `limit` all of them."""
+    if request.POST.get("act") == "limit":
+        return _limit_all(request)
     return created(request, _show_all, _create, act="create", there="agent")
 
 
@@ -101,15 +108,31 @@ def _rotate(request: DeskRequest, id: UUID) -> Issued:
     return rotate_key(**acting(request), key_id=given["key"], overlap=overlap)
 
 
+def _limit(request: DeskRequest, id: UUID) -> None:
+    most = said(QuotaForm(request.POST))["per_minute"]
+    limit_agent(**acting(request), agent_id=id, per_minute=most)
+
+
+def _limit_all(request: DeskRequest) -> HttpResponse:
+    try:
+        most = said(TenantQuotaForm(request.POST))["per_minute"]
+        limit_agents(**acting(request), per_minute=most)
+    except (Problem, Flawed) as error:
+        form = again("limit", request.POST, error)
+        return _show_all(request, form=form, status=status_of(error))
+    return seen(request, "agents")
+
+
 type Acts = dict[str, Callable[[DeskRequest, UUID], Issued | None]]
 
 ACTS: Final[Acts] = {
     "add_owner": _add_owner,
     "end_owner": _end_owner,
     "revoke": _revoke,
+    "limit": _limit,
 }
 SECRET: Final[Acts] = {"issue": _issue, "rotate": _rotate}
-TYPED: Final = frozenset({"add_owner", "issue"})  # the others are buttons
+TYPED: Final = frozenset({"add_owner", "issue", "limit"})  # the others are buttons
 
 
 def _show_all(request: DeskRequest, *, status: int = 200, **shown: Any) -> HttpResponse:

@@ -7,10 +7,11 @@ from typing import Final
 from uuid import UUID
 
 from django.db.models import Max, Q
+from django.db.models.functions import Trunc
 
 from approvals.pages.addresses import address
 from approvals.presentation.shell import Empty, Notice
-from kernel.clock import database_now
+from kernel.clock import ClockTimestamp, database_now
 from kernel.problems import NOT_FOUND
 from oversight.pages.keyset import PAGE, from_after, pages_after
 from oversight.presentation.agents import (
@@ -19,11 +20,12 @@ from oversight.presentation.agents import (
     AgentView,
     KeyRow,
     OwnerRow,
+    Pace,
 )
 from oversight.presentation.forms import Choice, Form
 from tenants.access import OWNERS, Membership
-from tenants.models import Agent, AgentOwner, ApiKey, KeyUse
-from tenants.queries import active_members, addresses_of
+from tenants.models import Agent, AgentOwner, ApiKey, AskCount, KeyUse, Tenant
+from tenants.queries import active_members, addresses_of, asks_unusually
 from tenants.scopes import ALONE, SCOPES
 
 KEYS: Final = 100
@@ -40,7 +42,9 @@ def agents_view(
     """One page of them by name, and the form for one more."""
     found = from_after(Agent.objects.all(), "name", after)
     now = database_now()
-    form = form or Form(typed={"member": str(member.member_id)})
+    quota = form if form and form.act == "limit" else None
+    if form is None or quota is not None:
+        form = Form(typed={"member": str(member.member_id)})
     return AgentsView(
         rows=_rows(member.slug, found[:PAGE], now),
         pages=pages_after("agents", member.slug, after, [one.name for one in found]),
@@ -48,6 +52,7 @@ def agents_view(
         form=form,
         here=address("agents", member.slug),
         stop_href=address("tenant_stop", member.slug) if member.role in OWNERS else "",
+        quota_form=_quota_form(quota, Tenant.objects.get().asks_per_minute),
         empty=None if found else NONE,
         now=now,
     )
@@ -82,9 +87,30 @@ def agent_view(
         scopes=_scopes(key_form),
         owner_form=forms.get("add_owner", Form()),
         key_form=key_form,
+        quota_form=_quota_form(forms.get("limit"), agent.asks_per_minute),
+        pace=_pace(agent),
         now=now,
         secret=secret,
         notice=notice,
+    )
+
+
+def _quota_form(form: Form | None, most: int | None) -> Form:
+    return form or Form(act="limit", typed={"per_minute": str(most or "")})
+
+
+def _pace(agent: Agent) -> Pace:
+    """This minute, and what was usual when it was last looked at."""
+    of_tenant = Tenant.objects.get().asks_per_minute
+    rows = AskCount.objects.filter(agent=agent)
+    looked = rows.filter(looked=True).order_by("-minute").first()
+    this = rows.filter(minute=Trunc(ClockTimestamp(), "minute")).first()
+    return Pace(
+        most=agent.asks_per_minute or of_tenant,
+        of_tenant=of_tenant,
+        asked=this.asked if this else 0,
+        usual=looked.usual if looked else None,
+        unusual=Agent.objects.filter(asks_unusually("id"), id=agent.id).exists(),
     )
 
 

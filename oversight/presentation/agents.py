@@ -30,6 +30,7 @@ class AgentsView:
     form: Form
     here: str
     stop_href: str
+    quota_form: Form
     empty: Empty | None
     now: datetime
 
@@ -65,6 +66,20 @@ class KeyRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How many questions a minute: what it may, what the tenant says, and what it does.
+
+    `usual` is None where there is too little to say.
+    """
+
+    most: int
+    of_tenant: int
+    asked: int
+    usual: int | None
+    unusual: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentView:
     """In the context as `agent`. `secret` is a key's text, when it was just made."""
 
@@ -80,6 +95,8 @@ class AgentView:
     scopes: tuple[Choice, ...]
     owner_form: Form
     key_form: Form
+    quota_form: Form
+    pace: Pace
     now: datetime
     secret: str = ""
     notice: Notice | None = None

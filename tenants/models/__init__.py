@@ -1,4 +1,4 @@
-from tenants.models.agents import Agent, AgentOwner, ApiKey, KeyUse
+from tenants.models.agents import Agent, AgentOwner, ApiKey, AskCount, KeyUse
 from tenants.models.base import TenantForeignKey, TenantModel
 from tenants.models.data_key import DataKey
 from tenants.models.idempotency import IdempotencyRecord
@@ -17,6 +17,7 @@ __all__ = [
     "Agent",
     "AgentOwner",
     "ApiKey",
+    "AskCount",
     "DataKey",
     "ExternalIdentity",
     "Group",

@@ -13,6 +13,8 @@ class Agent(TenantModel):
 
     name = models.SlugField(max_length=63)
     enabled = models.BooleanField(default=True)
+    # How many questions it may ask in one minute; None: as many as the tenant says.
+    asks_per_minute = models.PositiveIntegerField(null=True)
 
     class Meta:
         constraints = [
@@ -23,6 +25,28 @@ class Agent(TenantModel):
 
     def __str__(self) -> str:
         return self.name
+
+
+class AskCount(TenantModel):
+    """How many questions an agent asked in one minute, for eight days.
+
+    `usual` is what its busy minutes were by then; None where it was not looked at, or
+    where there is too little to say. Written by `keyturn_count_asked` alone.
+    """
+
+    agent = TenantForeignKey(Agent)
+    minute = models.DateTimeField()
+    asked = models.PositiveIntegerField()
+    looked = models.BooleanField(default=False)
+    usual = models.PositiveIntegerField(null=True)
+    unusual = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "minute"], name="ask_count_per_minute"
+            )
+        ]
 
 
 class AgentOwner(TenantModel):

@@ -23,6 +23,8 @@ class Tenant(models.Model):
     names_deciders = models.BooleanField(default=True)
     # Whether another admin than its author publishes a policy.
     second_admin = models.BooleanField(default=False)
+    # How many questions each agent may ask in one minute, unless it has a number of its own.
+    asks_per_minute = models.PositiveIntegerField(default=600, db_default=600)
     # Since when actions wait, because the database was set back to an earlier state.
     recovering_since = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=ClockTimestamp(), editable=False)

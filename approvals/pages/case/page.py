@@ -64,6 +64,7 @@ def case_view(
         risk=request.risk,
         revision=request.revision,
         agent=request.agent.name,
+        unusual=record.is_open and request.unusual,  # type: ignore[attr-defined]
         subject=request.session.served,
         asked_at=request.created_at,
         now=record.now,

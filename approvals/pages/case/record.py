@@ -38,6 +38,7 @@ from checkpoints.secrets import Use, uses_in_call
 from kernel.clock import database_now
 from sessions.models import Fact
 from tenants.models import Member
+from tenants.queries import asks_unusually
 
 MOST_REPORTS: Final = 20
 MOST_SIGHTS: Final = 40
@@ -206,6 +207,7 @@ def _visible_request(viewer: Viewer, request_id: UUID) -> Request:
     rows = rows.select_related(
         "tool", "agent", "queue", "session", "run__workflow", "pause__checkpoint"
     ).defer("pause__checkpoint__stored")
+    rows = rows.annotate(unusual=asks_unusually("agent_id"))
     found = rows.fetch_mode(FETCH_RAISE).first()
     if found is None:
         raise NOT_FOUND("No such request.")
