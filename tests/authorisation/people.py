@@ -14,7 +14,7 @@ from approvals.services.decide import decide
 from approvals.services.post_review import review_broken_glass
 from approvals.services.queues import RIGHTS, give_right, take_right
 from approvals.services.redeem import redeem
-from approvals.services.remarks import comment, release, take
+from approvals.services.remarks import assign, comment, release, take
 from approvals.services.report import report_effect
 from approvals.services.resolve import resolve_effect
 from approvals.services.revoke import revoke
@@ -47,6 +47,7 @@ class Things:
     approved: Request
     effect: UUID
     broken: UUID
+    colleague: UUID  # who decides on the queue as well
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +104,7 @@ def _things(people: People, stage: GlassStage, relation: str) -> Things:
         approved=approved,
         effect=_begun(stage, asked()),
         broken=stage.breaking(broken).id,
+        colleague=stage.bob.id,
     )
 
 
@@ -196,6 +198,9 @@ ACTS: Final[dict[str, Callable[[Person, Things], Any]]] = {
     ),
     "bring back": lambda person, on: wake(person, request_id=on.pending.id),
     "take": lambda person, on: take(person, request_id=on.pending.id),
+    "assign": lambda person, on: assign(
+        person, request_id=on.pending.id, to=on.colleague
+    ),
     "release": lambda person, on: release(person, request_id=on.pending.id),
     "reject": answering(V.REJECT),
     "request changes": answering(V.REQUEST_CHANGES),

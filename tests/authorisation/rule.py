@@ -40,6 +40,7 @@ NEEDS: Final[dict[str, frozenset[str]]] = {
     "snooze": frozenset(),
     "bring back": frozenset(),
     "take": frozenset({"decide"}),
+    "assign": frozenset({"decide"}),
     "release": frozenset({"decide"}),
     "reject": frozenset({"decide"}),
     "request changes": frozenset({"decide"}),

@@ -95,7 +95,8 @@ def verb_named(name: str) -> Callable[..., Any]:
 def made_up(name: str, stage: Stage) -> dict[str, Any]:
     """Something for each parameter that must be given, but for who and where."""
     verb = verb_named(name)
-    told = {**TOLD, "member_id": stage.bob.id, **OF_VERB.get(name, {})}
+    known = {"member_id": stage.bob.id, "user_id": stage.house.charlie.user.id}
+    told = {**TOLD, **known, **OF_VERB.get(name, {})}
     hints = get_type_hints(verb)
     return {
         name: told[name] if name in told else _value(hints[name])

@@ -36,6 +36,7 @@ OF_REQUESTS = {
         "respond",
     },
     "approvals.services.post_review.review_broken_glass": {"look into a broken glass"},
+    "approvals.services.remarks.assign": {"assign"},
     "approvals.services.remarks.comment": {"comment"},
     "approvals.services.remarks.release": {"release"},
     "approvals.services.remarks.take": {"take"},
@@ -51,6 +52,10 @@ OF_OTHERS = {
     "approvals.services.attention.release_run": "tests/oversight/test_attending.py",
     "approvals.services.standing.make_standing": "tests/approvals/test_standing.py",
     "approvals.services.standing.revoke_standing": "tests/approvals/test_standing.py",
+    **{
+        f"approvals.services.saved_views.{verb}": "tests/approvals/test_saved_views.py"
+        for verb in ("default_view", "delete_view", "rename_view", "save_view")
+    },
     "oversight.services.exporting.record_export": "tests/oversight/test_audit_log.py",
     "oversight.services.verifying.ask_verification": "tests/flows/test_verifying.py",
 }
