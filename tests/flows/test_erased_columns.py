@@ -34,11 +34,15 @@ KEPT_TABLES: Final = {
     "tenants_agent": CONFIGURED,
     "tenants_apikey": CONFIGURED,
     "tenants_datakey": CONFIGURED,
+    "tenants_externalidentity": "who a member is at their provider, about no session",
     "tenants_group": CONFIGURED,
+    "tenants_groupmapping": CONFIGURED,
     "tenants_invitation": "about no session; the row is gone once it was answered",
+    "tenants_joinlink": "about no session: who is invited to enter by the provider",
     "tenants_keyuse": CONFIGURED,
     "tenants_member": CONFIGURED,
     "tenants_secretpattern": CONFIGURED,
+    "tenants_singlesignon": CONFIGURED,
 }
 KEPT: Final = {
     "agent_sessions_branch": {"inherits": "numbers of branches and items"},
