@@ -12,7 +12,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 
 from approvals.compat import described
 from approvals.compat.documents import interrupt_document
@@ -89,6 +89,8 @@ async def _answer(request: HttpRequest, shape: Shape, pause_id: UUID) -> HttpRes
         error = MethodNotAllowed(str(request.method))
         error.allow = "GET, HEAD"  # type: ignore[attr-defined]
         raise error
+    if not request.accepts("application/json"):
+        raise NotAcceptable
     query = InterruptQuery.read(request.GET)
     credential = request.headers.get("Authorization")
     found = await _held(credential, shape, pause_id, int(query["wait"]))

@@ -6,7 +6,10 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import include, path
 
+from oversight.sso.urls import PATHS as SIGN_ON
+
 urlpatterns = [
+    *SIGN_ON,
     path("accounts/", include("allauth.account.urls")),
     path("", lambda request: HttpResponse("")),
 ]
