@@ -17,6 +17,7 @@ from tests.factories import Somebody
 
 AXE = Axe()
 SCHEMES = ("light", "dark")
+PHONE: Any = {"width": 360, "height": 740}
 PLAIN = 3  # slashes in the address of a list: /t/{slug}/{name}
 SHEETS = """[...document.querySelectorAll(".sheet")].map(sheet => sheet.id)"""
 
@@ -88,9 +89,23 @@ def test_what_comes_back_with_errors_has_no_violation(
 
 
 def test_a_phone_has_no_violation(visit: Visit, gallery: Gallery) -> None:
-    phone = {"width": 360, "height": 740}
     pages = gallery.pages.values()
-    assert broken_on(visit, gallery.reader, pages, viewport=phone) == {}
+    assert broken_on(visit, gallery.reader, pages, viewport=PHONE) == {}
+
+
+def test_no_page_is_wider_than_a_phone(visit: Visit, gallery: Gallery) -> None:
+    wide = []
+    shown = (
+        (gallery.reader, gallery.pages),
+        (gallery.stage.house.alice, gallery.owned),
+    )
+    for who, pages in shown:
+        page = visit(who, viewport=PHONE).page
+        for name, path in pages.items():
+            page.goto(path, wait_until="load")
+            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                wide.append(name)
+    assert wide == []
 
 
 def test_axe_would_tell(visit: Visit, gallery: Gallery) -> None:
