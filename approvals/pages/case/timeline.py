@@ -19,7 +19,7 @@ from approvals.pages.case.exact import author_of
 from approvals.pages.case.record import CaseRecord
 from approvals.presentation.arguments import exact_text
 from approvals.presentation.case import DecisionRow, TimelineEntry
-from approvals.presentation.marks import mark
+from approvals.presentation.marks import Mark, mark
 from approvals.presentation.words import digest_words
 from checkpoints.models import Attempt, Checkpoint
 from sessions.models import Transition
@@ -76,9 +76,16 @@ def decision_rows(slug: str, decisions: Sequence[Decision]) -> tuple[DecisionRow
     )
 
 
+def decision_mark(decision: Decision) -> Mark:
+    """What was answered, or that the glass was broken for it."""
+    if decision.broke_glass:
+        return mark("breaking", "broke_glass")
+    return mark("verdict", decision.verdict)
+
+
 def given_words(decision: Decision) -> str:
     """What was answered, and whether before it was asked."""
-    word = mark("verdict", decision.verdict).word
+    word = decision_mark(decision).word
     return f"{word} beforehand" if decision.standing_id else word
 
 
@@ -108,8 +115,7 @@ def _revision(record: CaseRecord, revision: Revision) -> TimelineEntry:
 
 
 def _decision(slug: str, decision: Decision) -> TimelineEntry:
-    broke, verdict = decision.broke_glass, decision.verdict
-    found = mark("breaking", "broke_glass") if broke else mark("verdict", verdict)
+    found = decision_mark(decision)
     on = f"on revision {decision.revision.number}"
     gone = f"; dismissed: {decision.dismissed_reason}" if decision.dismissed_at else ""
     return TimelineEntry(
