@@ -229,8 +229,8 @@ def test_times_are_in_the_readers_own_zone(visit: Visit) -> None:
     expect(asked).to_have_attribute("title", re.compile(r"GMT\+1[23]|NZ[SD]T"))
     until = page.locator(".case__marks .countdown time").last
     here = page.evaluate(
-        "at => new Date(at).toLocaleTimeString([], {hour: '2-digit', minute: '2-digit',"
-        " hourCycle: 'h23'})",
+        "at => new Date(at).toLocaleString([], {day: 'numeric', month: 'short',"
+        " hour: '2-digit', minute: '2-digit', hourCycle: 'h23'})",  # it is tomorrow
         until.get_attribute("datetime"),
     )
     expect(until).to_have_text(here)
