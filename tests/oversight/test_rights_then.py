@@ -15,7 +15,7 @@ from approvals.envelope import Envelope
 from approvals.judging import judge_action
 from approvals.models import Decision, Request, Revision
 from approvals.policy import Obligation
-from approvals.separation import standing
+from approvals.separation import Key, standing
 from approvals.services.policies import cosign_policy, publish_policy, retire_policy
 from approvals.services.queues import give_right, take_right
 from kernel.clock import database_now
@@ -78,7 +78,7 @@ def live(stage: Stage, request: Request) -> tuple[Told, Told]:
         found = standing(now, revision, envelope, obligation)
         people = [(rule, found.eligible[rule]) for rule in obligation.rules]
         everybody = {one for _, some in people for one in some}
-        short = found.missing_with(sorted(everybody))
+        short = found.missing_with([Key(one) for one in sorted(everybody)])
         return obligation, people, found.excluded, short
 
     return stands(envelope.obligation), stands(current)
