@@ -123,8 +123,12 @@ def assert_once(stage: Stage, working: Crowd, tool_server: ToolServer) -> None:
         assert len(effects) == asked
         jobs = set(ResumeJob.objects.values_list("state", flat=True))
         assert jobs == {ResumeJob.State.DONE}
-        sent = Attempt.objects.filter(outcome="confirmed").count()
-        assert sent == asked
+        outcomes = dict(Attempt.objects.values_list("effect_id", "outcome"))
+        # What the worker could not write down any more, the tool was asked about.
+        assert set(outcomes) == {one.id for one in effects}
+        assert set(outcomes.values()) <= {"confirmed", "unknown", "absent"}
+        told = Attempt.objects.filter(outcome="confirmed").values_list("effect_id")
+        assert len(told) == len(set(told))
     keys = {bytes(one.key).hex() for one in effects if one.tool.name == MANAGED_TOOL}
     assert set(tool_server.keys()) == keys == set(tool_server.current.done)
     assert len(tool_server.keys()) == len(keys)

@@ -1,8 +1,11 @@
-"""The addresses outside of any tenant, without those of the apps above."""
+"""The addresses outside of any tenant: of the apps above, only what signing in names."""
 
 from django.urls import include, path
 
+from oversight.sso.urls import PATHS as SIGN_ON
+
 urlpatterns = [
+    *SIGN_ON,
     path("accounts/", include("allauth.account.urls")),
     path("", include("tenants.urls")),
 ]
