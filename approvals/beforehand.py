@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from django.db.models import F, QuerySet
+
 from approvals.envelope import Envelope
 from approvals.models import Decision, Request, StandingApproval
 from approvals.policy import Obligation
@@ -15,6 +17,7 @@ from audit.evidence import signed_entries
 from checkpoints.definition import Terms
 from checkpoints.models import Risk, Tool
 from kernel.canonical import digest
+from kernel.clock import ClockTimestamp
 
 DOMAIN: Final = "keyturn/standing/v1"
 MADE: Final = "standing.created"
@@ -22,6 +25,10 @@ USED: Final = "standing.used"
 REVOKED: Final = "standing.revoked"
 RISKS: Final = list(Risk.values)
 STANDING_STATES: Final = ("live", "used_up", "expired", "revoked", "erased")
+# Live ones of one agent and tool, at most, in all environments together. Each question
+# of the two looks at every one, so that they are few; wider, as by agent alone, tools
+# would take each other's places, and finer, as by author, many could still add up.
+MOST_LIVE: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,7 @@ def terms_digest(one: StandingApproval) -> bytes:
             "author": str(one.author_id),
             "request": str(one.request_id),
             "revision": one.revision,
+            "created_at": one.created_at.isoformat(timespec="microseconds"),
             "expires_at": one.expires_at.isoformat(timespec="microseconds"),
             "uses": one.uses,
         },
@@ -75,15 +83,23 @@ def may_be_given(tool: Tool, risk: str) -> bool:
     return tool.reviewed and tool.enabled and not irreversible
 
 
+def live() -> QuerySet[StandingApproval]:
+    """Those that `state_of` calls live, by the database's clock as it looks at them."""
+    return StandingApproval.objects.filter(
+        revoked_at=None,
+        expires_at__gt=ClockTimestamp(),
+        used__lt=F("uses"),
+        request__session__erased_at=None,
+    )
+
+
 def candidates(request: Request, environment: str) -> list[StandingApproval]:
     """What could answer it, the first to expire first. Not locked: `doubt` decides."""
-    rows = StandingApproval.objects.select_related("request__session").filter(
-        agent_id=request.agent_id,
-        tool_id=request.tool_id,
-        environment=environment,
-        revoked_at=None,
+    rows = live().filter(
+        agent_id=request.agent_id, tool_id=request.tool_id, environment=environment
     )
-    return list(rows.order_by("expires_at", "id"))
+    first = rows.select_related("request__session").order_by("expires_at", "id")
+    return list(first[:MOST_LIVE])
 
 
 def doubt(one: StandingApproval, asked: Question) -> Doubt | None:

@@ -65,7 +65,8 @@ class Statement:
     @property
     def in_doubt(self) -> Self:
         """What it still says where nobody can tell whether it is about the action."""
-        return replace(self, definition={**self.definition, "break_glass": False})
+        unsaid = {"break_glass": False, "standing": None}
+        return replace(self, definition={**self.definition, **unsaid})
 
 
 def evaluate(policies: Iterable[Statement], action: ActionSubject) -> Obligation:

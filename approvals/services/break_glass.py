@@ -3,6 +3,8 @@
 from math import ceil
 from uuid import UUID
 
+from django.db.models import Q
+
 from approvals.glass import (
     BROKEN,
     RIGHT,
@@ -104,9 +106,13 @@ def judge_breaking(case: Sight, *, digest: bytes, reason: str) -> None:
 
 
 def _check_own_answers(case: Sight) -> None:
-    """Whoever has turned a key may go on to break the glass; nobody else who answered."""
+    """Whoever has turned a key may go on to break the glass; nobody else who answered.
+
+    What was answered on their behalf is their answer as well.
+    """
     of_revision = Decision.objects.filter(revision_id=case.revision.id)
-    own = of_revision.filter(member_id=case.member.id)
+    me = case.member.id
+    own = of_revision.filter(Q(member_id=me) | Q(on_behalf_of_id=me))
     if own.exclude(verdict=V.APPROVE).exists():
         raise ANSWERED_BEFORE("Your answer to this revision stands.")
 

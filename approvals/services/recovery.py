@@ -3,7 +3,7 @@
 What happened since the backup is not in it. A grant that looks live may have been used,
 and a question that looks open may have been answered and acted on. So nothing acts
 until an operator ends the recovery; and then every approval that was not used is void,
-and a person looks at each run that had not ended.
+also what was agreed to beforehand, and a person looks at each run that had not ended.
 """
 
 from dataclasses import asdict, dataclass
@@ -18,6 +18,7 @@ from approvals.queries import current_revision, live_grant, lock_pause, lock_req
 from approvals.services.ending import dismiss_decisions, end_request
 from approvals.services.granting import SYSTEM, end_grant, end_jobs
 from approvals.services.refusing import need_attention
+from approvals.services.standing import void_standing
 from audit.anchors import anchor_recovered
 from audit.append import Actor
 from checkpoints.effects import record_outcome, settle_effect
@@ -49,12 +50,14 @@ class Ended:
     runs: int = 0  # that a person must look at now
     grants: int = 0  # that were revoked
     effects: int = 0  # whose outcome a person must find out
+    standing: int = 0  # standing approvals that were revoked
 
     def __add__(self, more: "Ended") -> "Ended":
         return Ended(
             runs=self.runs + more.runs,
             grants=self.grants + more.grants,
             effects=self.effects + more.effects,
+            standing=self.standing + more.standing,
         )
 
 
@@ -87,11 +90,13 @@ def end_recovery(*, tenant_id: UUID, by: Acting, reason: str) -> Ended:
     ended = Ended()
     while (more := perform(tenant_id, _stop_some)).runs:
         ended += more
-    perform(
-        tenant_id,
-        lambda verb: _end(verb, permitted(tenant_id, by), reason, ended),
-        gate=Gate.EXCLUSIVE,
-    )
+
+    def last(verb: Verb) -> tuple[Ended, bool]:
+        return _end(verb, permitted(tenant_id, by), reason, ended)
+
+    over = False
+    while not over:
+        ended, over = perform(tenant_id, last, gate=Gate.EXCLUSIVE)
     anchor_recovered(tenant_id)
     return ended
 
@@ -103,7 +108,16 @@ def _require_recovery(tenant_id: UUID) -> None:
             raise NOT_RECOVERING("Actions are not held back here.")
 
 
-def _end(verb: Verb, actor: Actor, reason: str, ended: Ended) -> None:
+def _end(verb: Verb, actor: Actor, reason: str, ended: Ended) -> tuple[Ended, bool]:
+    """Go on, once no standing approval is left that was live; whether that is now.
+
+    The backup has forgotten uses and revocations, so that what it left of one could be
+    used once more. Whoever agreed may agree again, after a look at what happened.
+    """
+    voided, more = void_standing(verb, SYSTEM, REASON)
+    ended += Ended(standing=voided)
+    if more:
+        return ended, False
     Tenant.objects.filter(id=verb.tenant_id).update(recovering_since=None)
     verb.record(
         "recovery.ended",
@@ -111,6 +125,7 @@ def _end(verb: Verb, actor: Actor, reason: str, ended: Ended) -> None:
         subject=("tenant", verb.tenant_id),
         data={"reason": reason, **asdict(ended)},
     )
+    return ended, True
 
 
 def _stop_some(verb: Verb) -> Ended:

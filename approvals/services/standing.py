@@ -9,11 +9,14 @@ from uuid import UUID
 from approvals.access import owners_since, visible_queues
 from approvals.beforehand import (
     MADE,
+    MOST_LIVE,
     REVOKED,
+    live,
     may_be_given,
     not_permitted,
     terms_digest,
 )
+from approvals.checks import check_wording
 from approvals.judging import judge_action
 from approvals.models import Decision, Request, StandingApproval
 from approvals.policy import Obligation
@@ -45,6 +48,7 @@ from tenants.verbs import Gate, Verb, perform
 
 V: Final = Decision.Verdict
 GIVEN: Final = (Request.State.APPROVED, Request.State.CONSUMED)
+STEP: Final = 50  # that are voided in one transaction, while the gate is closed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +73,8 @@ def make_standing(
 
     `digest` is of the revision that was on the screen. Raises `not_found`,
     `not_permitted`, `not_approved` (409) unless their own approval counts,
-    `own_request`, `standing_refused` (409) where policy or tool do not permit it,
+    `own_request`, `standing_refused` (409) where policy or tool do not permit it, where
+    so many hold already, or where what was approved is not what the log has;
     `standing_too_wide` (422) with the place, `reason_needed`, `secret_in_arguments`.
     """
 
@@ -125,12 +130,17 @@ def revoke_standing(
 
 
 def void_standing(
-    verb: Verb, actor: Actor, named: Mapping[str, UUID], why: str
-) -> None:
-    """Whatever is stopped has none left. Inside a verb with its gate closed."""
-    rows = StandingApproval.objects.filter(revoked_at=None, **named).order_by("id")
-    for one in rows:
+    verb: Verb, actor: Actor, why: str, **named: UUID
+) -> tuple[int, bool]:
+    """End a step of those that are live: how many, and whether more are left.
+
+    `named` is what the rows say of whose they are; nothing: all of the tenant's. Inside
+    a verb with its gate closed, so that none is made or used meanwhile.
+    """
+    found = list(live().filter(**named).order_by("id")[: STEP + 1])
+    for one in found[:STEP]:
         _revoke(verb, actor, one, why)
+    return len(found[:STEP]), len(found) > STEP
 
 
 def may_see(one: StandingApproval, member: Member) -> bool:
@@ -142,6 +152,7 @@ def may_see(one: StandingApproval, member: Member) -> bool:
 def _owed_both(case: Sight, digest: bytes | None) -> list[Obligation]:
     """Then and now, once it is certain that this person's key satisfies each."""
     _check_approved(case, digest)
+    _check_room(case.request)
     _check_side(case)
     owed = [case.envelope.obligation, _owed_now(case)]
     for one in owed:
@@ -161,6 +172,8 @@ def _check_approved(case: Sight, digest: bytes | None) -> None:
     )
     if case.request.state not in GIVEN or not own.exists():
         raise NOT_APPROVED("Approve one such request first.")
+    if check_wording(case.revision) is not None:
+        raise STANDING_REFUSED("What you approved was altered since.")
     if digest is not None and digest != bytes(case.revision.digest):
         raise NOT_APPROVED("What you approved is another wording.")
     if not may_be_given(_tool(case), case.request.risk):
@@ -171,6 +184,15 @@ def _check_approved(case: Sight, digest: bytes | None) -> None:
         id=case.request.session_id, erased_at__isnull=False
     ).exists():
         raise STANDING_REFUSED("What you approved has been erased.")
+
+
+def _check_room(request: Request) -> None:
+    """Where it is made the gate is closed: nobody makes another meanwhile."""
+    held = live().filter(agent_id=request.agent_id, tool_id=request.tool_id).count()
+    if held >= MOST_LIVE:
+        raise STANDING_REFUSED(
+            f"{held} hold for this agent and tool, and more are not looked at: revoke one."
+        )
 
 
 def _check_side(case: Sight) -> None:

@@ -30,7 +30,8 @@ from tenants.services.tenancy import turn_tenant
 from tenants.verbs import Gate, Verb, perform
 
 STEP: Final = 50
-"""Requests that are taken back in one transaction, while the gate is closed."""
+"""Requests that are taken back in one transaction, while the gate is closed; and as many
+standing approvals, once no request is left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +50,18 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenBack:
-    """How many requests were cancelled, and how many grants of theirs voided."""
+    """How many requests were cancelled, how many grants of theirs voided, and how many
+    standing approvals ended."""
 
     requests: int = 0
     grants: int = 0
+    standing: int = 0
 
     def __add__(self, other: "TakenBack") -> "TakenBack":
         return TakenBack(
-            requests=self.requests + other.requests, grants=self.grants + other.grants
+            requests=self.requests + other.requests,
+            grants=self.grants + other.grants,
+            standing=self.standing + other.standing,
         )
 
 
@@ -131,7 +136,6 @@ def _permitted(tenant_id: UUID, by: Acting, target: Target) -> Actor:
 
 def _turn(verb: Verb, actor: Actor, target: Target, *, on: bool, why: str) -> None:
     said: dict[str, Any] = {"actor": actor, "reason": why}
-    void_standing(verb, actor, target.named, f"Stopped: {why}")
     if target.agent_id is not None:
         turn_agent(verb, agent_id=target.agent_id, enabled=on, **said)
     elif target.tool_id is not None:
@@ -144,13 +148,19 @@ def _turn(verb: Verb, actor: Actor, target: Target, *, on: bool, why: str) -> No
 def _take_back(
     verb: Verb, actor: Actor, target: Target, why: str
 ) -> tuple[TakenBack, bool]:
-    """A step of it, and whether that was the last. Runs are locked in one order."""
+    """A step of it, and whether that was the last. Runs are locked in one order.
+
+    What is switched off uses no standing approval, so that those can come last.
+    """
     rows = Request.objects.filter(state__in=LIVE, **target.named)
     ids = rows.order_by("run_id", "id").values_list("id", flat=True)
     found = list(ids[: STEP + 1])
     grants = sum(_cancel(verb, actor, one, why) for one in found[:STEP])
     step = TakenBack(requests=len(found[:STEP]), grants=grants)
-    return step, len(found) <= STEP
+    if len(found) > STEP:
+        return step, False
+    ended, more = void_standing(verb, actor, f"Stopped: {why}", **target.named)
+    return step + TakenBack(standing=ended), not more
 
 
 def _cancel(verb: Verb, actor: Actor, request_id: UUID, why: str) -> bool:

@@ -88,6 +88,20 @@ def test_whoever_has_turned_a_key_may_go_on_to_break_it(stage: GlassStage) -> No
     assert act(case_of(stage, request)) == "started"
 
 
+def test_what_was_answered_for_somebody_is_their_answer(stage: GlassStage) -> None:
+    """Whoever stands in for Bob has said no for him: he does not say yes alone."""
+    stage.permit(rules=[{"approvals": 2, "denials": 2}])
+    give(stage, stage.bob, "break_glass")
+    carol = stage.reviewer()
+    stage.on_leave(stage.bob, carol)
+    request = stage.ask()
+    said = {"verdict": V.REJECT, "reason": "No.", "on_behalf_of": stage.bob.id}
+    assert stage.answer(request, by=carol, **said).state == Request.State.PENDING
+    with refused("answered_before"):
+        stage.smash(request, by=stage.bob)
+    assert nothing_came_of_it(stage, request)
+
+
 # -- What it does not lift ----------------------------------------------------------------
 
 

@@ -238,6 +238,16 @@ def edit(change: str) -> Any:
         (edit("uses = 900"), "standing_not_in_audit", S.REVOKED),
         (edit("used = 1"), "standing_not_in_audit", S.REVOKED),
         (edit("constraints = '[]'"), "standing_outside", S.PENDING),
+        (
+            edit("expires_at = expires_at + interval '1 h'"),
+            "standing_not_in_audit",
+            S.REVOKED,
+        ),
+        (
+            edit("created_at = created_at + interval '1 h'"),
+            "standing_not_in_audit",
+            S.REVOKED,
+        ),
     ],
 )
 def test_it_is_looked_at_again_when_the_action_begins(

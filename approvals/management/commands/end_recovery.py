@@ -15,9 +15,10 @@ from tenants.checks import Operator
 class Command(BaseCommand):
     help = (
         "Let actions happen again in a tenant whose database was set back to an earlier"
-        " state. Approvals that were not used are revoked, and every run that had not"
-        " ended needs a person's attention. Look first at what happened since the"
-        " backup: `manage.py verify_audit --tenant TENANT` says where the pasts part."
+        " state. Approvals that were not used are revoked, standing approvals too, and"
+        " every run that had not ended needs a person's attention. Look first at what"
+        " happened since the backup: `manage.py verify_audit --tenant TENANT` says where"
+        " the pasts part."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -40,6 +41,7 @@ class Command(BaseCommand):
 
 def _text(ended: Ended) -> str:
     return (
-        f"Recovery has ended. {ended.grants} unused approvals were revoked,"
-        f" {ended.runs} runs need attention, and so do {ended.effects} actions."
+        f"Recovery has ended. {ended.grants} unused approvals and {ended.standing}"
+        f" standing approvals were revoked, {ended.runs} runs need attention, and so do"
+        f" {ended.effects} actions."
     )
