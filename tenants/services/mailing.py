@@ -1,14 +1,15 @@
 """Mail: written down with what it tells of, and sent afterwards by a worker.
 
 A letter is claimed by moving the time at which it is due, so that whoever is killed with
-it leaves it to the next. Everything that is due to the same person and can be said
+it leaves it to the next. That time is the claim's fence as well: who finds another one
+there has lost the letter, and says nothing of it any more. Everything that is due to the same person and can be said
 together is one letter. Nothing is sent inside a transaction.
 """
 
 import smtplib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from random import uniform
 from typing import Final
 from uuid import UUID
@@ -21,16 +22,18 @@ from django.db.models import F, QuerySet
 from audit.append import Actor
 from kernel.clock import ClockTimestamp, database_now
 from kernel.problems import Problem, declare
+from kernel.sealing import Unreadable
 from kernel.update import update_exactly_one
 from tenants.checks import Acting, permitted
 from tenants.letters import Letter, dispatch, write
 from tenants.models import Mail
 from tenants.publishing import publish_mail
 from tenants.services.change import own
+from tenants.vault import DATA_ERASED
 from tenants.verbs import Gate, Verb, perform
 
 State = Mail.State
-CLAIM: Final = timedelta(seconds=90)  # longer than one letter takes
+CLAIM: Final = timedelta(minutes=5)  # longer than a slow server takes one letter
 MOST_TOGETHER: Final = 50  # mails that one letter tells of
 MINUTE: Final = 60
 PAUSES: Final = (
@@ -44,6 +47,17 @@ PAUSES: Final = (
 KEPT: Final = timedelta(days=30)  # what was sent, dropped or given up
 SYSTEM: Final = Actor("system", "keyturn")
 REFUSED_FOR_GOOD: Final = 500  # from this reply on the server will not think again
+# What a server says of us, before it has heard for whom the letter is.
+OURS: Final = (
+    smtplib.SMTPAuthenticationError,
+    smtplib.SMTPConnectError,
+    smtplib.SMTPHeloError,
+    smtplib.SMTPSenderRefused,
+)
+ADDRESS_REFUSED: Final = "address_refused"
+UNREADABLE: Final = "unreadable"
+ERASED: Final = frozenset({"", DATA_ERASED.code, UNREADABLE})
+"""Why there is nothing to say any more, for good; else it is tried again."""
 MAIL_UNFINISHED: Final = declare(
     "mail_still_queued", status=409, title="This letter is on its way already"
 )
@@ -53,12 +67,17 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """Mails that this worker, and for now no other, sends as one letter."""
+    """Mails that this worker, and `until` then no other, sends as one letter.
+
+    `attempts` by mail, this one counted. `unwritten` says why there is no letter where
+    something went wrong; what is erased or opens no more never will be one.
+    """
 
     tenant_id: UUID
-    ids: tuple[UUID, ...]
-    attempts: int
+    attempts: Mapping[UUID, int]
+    until: datetime
     letter: Letter | None
+    unwritten: str = ""
 
 
 def owe(verb: Verb, mails: Iterable[Mail]) -> None:
@@ -90,7 +109,7 @@ def send_mail(mail_id: UUID) -> str:
     claimed = perform(tenant_id, lambda verb: _claim(verb, mail_id), gate=Gate.NONE)
     if claimed is None:
         return ""
-    code, final = attempt(claimed.letter) if claimed.letter else ("", False)
+    code, final = attempt(claimed.letter) if claimed.letter else _unsaid(claimed)
     return perform(tenant_id, lambda verb: _settle(verb, claimed, code, final))
 
 
@@ -106,12 +125,19 @@ def attempt(letter: Letter) -> tuple[str, bool]:
         return f"smtp_{error.smtp_code}", gone and not _is_ours(error)
     except (smtplib.SMTPException, OSError) as error:
         return type(error).__name__, False
+    except ValueError:  # such as an address that no header can hold
+        return ADDRESS_REFUSED, True
     return "", False
 
 
+def _unsaid(claimed: Claimed) -> tuple[str, bool]:
+    """As of an attempt: what could not be written may be another time."""
+    return ("", False) if claimed.unwritten in ERASED else (claimed.unwritten, False)
+
+
 def _is_ours(error: smtplib.SMTPResponseException) -> bool:
-    """An operator mends a wrong password; no letter is given up for it."""
-    return isinstance(error, smtplib.SMTPAuthenticationError | smtplib.SMTPHeloError)
+    """An operator mends a password, or a sender; no letter is given up for it."""
+    return isinstance(error, OURS)
 
 
 def resend_mail(*, tenant_id: UUID, by: Acting, mail_id: UUID) -> Mail:
@@ -143,11 +169,13 @@ def _claim(verb: Verb, mail_id: UUID) -> Claimed | None:
     mails = _together(due, first)
     taken = Mail.objects.filter(id__in=[one.id for one in mails])
     taken.update(due_at=now + CLAIM, attempts=F("attempts") + 1)
+    letter, unwritten = _written(mails)
     return Claimed(
         tenant_id=verb.tenant_id,
-        ids=tuple(one.id for one in mails),
-        attempts=max(one.attempts for one in mails) + 1,
-        letter=_written(mails),
+        attempts={one.id: one.attempts + 1 for one in mails},
+        until=now + CLAIM,
+        letter=letter,
+        unwritten=unwritten,
     )
 
 
@@ -159,35 +187,63 @@ def _together(due: QuerySet[Mail], first: Mail) -> list[Mail]:
     return [first, *rows.order_by("due_at", "id")[: MOST_TOGETHER - 1]]
 
 
-def _written(mails: list[Mail]) -> Letter | None:
+def _written(mails: list[Mail]) -> tuple[Letter | None, str]:
+    """The letter, if there is anything to say; else what went wrong, if anything did."""
     try:
-        return write(mails)
+        return write(mails), ""
     except Problem as problem:
-        # Such as a tenant whose data key is gone: there is nothing to say any more.
-        log.warning("mail_not_written", mail=str(mails[0].id), code=problem.code)
-        return None
+        code = problem.code
+    except Unreadable:
+        code = UNREADABLE
+    log.warning("mail_not_written", mail=str(mails[0].id), code=code)
+    return None, code
 
 
 def _settle(verb: Verb, claimed: Claimed, code: str, final: bool) -> str:
-    rows = Mail.objects.filter(id__in=claimed.ids, state=State.QUEUED)
+    """Write down what came of it; nothing, and "", where the claim is another's by now."""
+    mine = _still_mine(claimed)
+    if not mine:
+        log.warning("mail_claim_lost", mail=str(next(iter(claimed.attempts))))
+        return ""
     if not code:
-        state = State.SENT if claimed.letter else State.DROPPED
-        rows.update(state=state, code="", due_at=None, ended_at=ClockTimestamp())
-        _forget(verb.tenant_id)
-        return state.value
-    pause = None if final else pause_after(claimed.attempts)
-    if pause is not None:
-        rows.update(code=code, due_at=database_now() + pause)
-        return code
-    rows.update(state=State.DEAD, code=code, due_at=None, ended_at=ClockTimestamp())
-    for id in claimed.ids:
-        verb.record(
-            "mail.given_up",
-            actor=SYSTEM,
-            subject=("mail", id),
-            data={"code": code},
-        )
+        return _end(verb, claimed, mine)
+    spent = [id for id in mine if final or claimed.attempts[id] > len(PAUSES)]
+    _give_up(verb, spent, code)
+    _put_off([id for id in mine if id not in spent], claimed, code)
     return code
+
+
+def _still_mine(claimed: Claimed) -> list[UUID]:
+    rows = Mail.objects.select_for_update(no_key=True).order_by("id")
+    rows = rows.filter(
+        id__in=claimed.attempts, state=State.QUEUED, due_at=claimed.until
+    )
+    return list(rows.values_list("id", flat=True))
+
+
+def _end(verb: Verb, claimed: Claimed, mine: list[UUID]) -> str:
+    state = State.SENT if claimed.letter else State.DROPPED
+    ended = {"due_at": None, "ended_at": ClockTimestamp()}
+    rows = Mail.objects.filter(id__in=mine)
+    rows.update(state=state, code=claimed.unwritten, **ended)
+    _forget(verb.tenant_id)
+    return state.value
+
+
+def _give_up(verb: Verb, spent: list[UUID], code: str) -> None:
+    rows = Mail.objects.filter(id__in=spent)
+    rows.update(state=State.DEAD, code=code, due_at=None, ended_at=ClockTimestamp())
+    for id in spent:
+        subject = ("mail", id)
+        verb.record("mail.given_up", actor=SYSTEM, subject=subject, data={"code": code})
+
+
+def _put_off(left: list[UUID], claimed: Claimed, code: str) -> None:
+    """Until the same moment, so that they stay one letter."""
+    pause = pause_after(max((claimed.attempts[id] for id in left), default=1))
+    if pause is not None:
+        rows = Mail.objects.filter(id__in=left)
+        rows.update(code=code, due_at=database_now() + pause)
 
 
 def pause_after(attempts: int) -> timedelta | None:

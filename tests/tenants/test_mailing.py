@@ -1,6 +1,8 @@
 """Letters leave once, after what they tell of is certain; what cannot leave is seen."""
 
-from collections.abc import Iterator
+import smtplib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,12 +11,16 @@ from django.conf import LazySettings
 
 from audit.models import Entry
 from kernel.clock import database_now
+from kernel.ids import new_id
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
-from tenants.letters import inert
+from kernel.sealing import Unreadable
+from tenants import letters
+from tenants.letters import Letter, inert
 from tenants.models import Mail, Role
-from tenants.services import invite_member
-from tenants.services.mailing import CLAIM, PAUSES, resend_mail, send_mail
+from tenants.services import invite_member, mailing
+from tenants.services.mailing import CLAIM, PAUSES, attempt, resend_mail, send_mail
+from tenants.vault import DATA_ERASED, DATA_KEY_ELSEWHERE, destroy
 from tests.concurrency import together
 from tests.factories import House, unique
 from tests.tenants.post_office import PostOffice, html_of, text_of
@@ -82,6 +88,126 @@ def test_a_worker_that_dies_leaves_it_to_the_next(
     assert send_mail(mail.id) == ""
     make_due(mail)
     assert send_mail(mail.id) == "sent"
+
+
+def test_who_lost_the_claim_says_nothing_of_the_letter(
+    house: House, office: PostOffice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it left or not: by then another worker has it."""
+    for answer in ("250 OK", "550 no such person"):
+        office.answer, mail = answer, owed(house)
+        with tenant_transaction(house.id):
+            anothers = database_now() + 2 * CLAIM
+
+        def slowly(letter: Letter, mail: Mail = mail, due: Any = anothers) -> None:
+            set_row(mail, due_at=due, attempts=2)
+            letters.dispatch(letter)
+
+        monkeypatch.setattr(mailing, "dispatch", slowly)
+        assert send_mail(mail.id) == ""
+        after = now(mail)
+        assert (after.state, after.code, after.attempts) == (State.QUEUED, "", 2)
+        assert after.due_at == anothers
+
+
+LETTER = Letter(
+    to="nia@example.test",
+    subject="s",
+    headline="h",
+    sentences=(),
+    items=(),
+    why="w",
+    name="n",
+)
+
+
+def told_to_bob(
+    house: House, monkeypatch: pytest.MonkeyPatch, write: Callable[[list[Mail]], Any]
+) -> list[Mail]:
+    """Two mails that are one letter, and how it is written."""
+    monkeypatch.setitem(letters._writers, "test", write)
+    with tenant_transaction(house.id):
+        due = {"due_at": database_now(), "member": house.bob.member}
+        rows = [
+            Mail(tenant_id=house.id, kind="test", about=id, event=id, **due)
+            for id in (new_id(), new_id())
+        ]
+        return Mail.objects.bulk_create(rows)
+
+
+def test_each_mail_of_a_letter_has_its_own_tries(
+    house: House, office: PostOffice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office.answer = "451 later"
+    old, fresh = told_to_bob(house, monkeypatch, lambda _: LETTER)
+    set_row(old, attempts=len(PAUSES))
+    assert send_mail(old.id) == "smtp_451"
+    assert (now(old).state, now(old).due_at) == (State.DEAD, None)
+    after = now(fresh)
+    assert (after.state, after.attempts, after.code) == (State.QUEUED, 1, "smtp_451")
+    assert after.due_at is not None
+    assert after.due_at - after.created_at < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "code"),
+    [
+        (DATA_ERASED(), State.DROPPED, "data_erased"),
+        (Unreadable("moved"), State.DROPPED, "unreadable"),
+        (DATA_KEY_ELSEWHERE(), State.QUEUED, "data_key_elsewhere"),
+    ],
+)
+def test_only_what_nobody_can_read_any_more_is_dropped(
+    house: House,
+    office: PostOffice,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    state: str,
+    code: str,
+) -> None:
+    def write(_: list[Mail]) -> None:
+        raise error
+
+    for mail in told_to_bob(house, monkeypatch, write):
+        send_mail(mail.id)
+        assert (now(mail).state, now(mail).code) == (state, code)
+    assert office.tried == 0
+
+
+def test_what_was_erased_meanwhile_is_not_mailed(
+    house: House, office: PostOffice
+) -> None:
+    mail = owed(house)
+    with tenant_transaction(house.id):
+        destroy(house.id)
+    assert send_mail(mail.id) == "dropped"
+    assert now(mail).code == "data_erased"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (smtplib.SMTPConnectError(554, b"not you"), ("smtp_554", False)),
+        (smtplib.SMTPSenderRefused(550, b"not you", "us"), ("smtp_550", False)),
+        (smtplib.SMTPDataError(550, b"not this"), ("smtp_550", True)),
+    ],
+)
+def test_what_a_server_says_of_us_gives_no_letter_up(
+    error: Exception, said: tuple[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Letter) -> None:
+        raise error
+
+    monkeypatch.setattr(mailing, "dispatch", fail)
+    assert attempt(LETTER) == said
+
+
+def test_an_address_that_no_header_can_hold_is_given_up(office: PostOffice) -> None:
+    assert attempt(replace(LETTER, to="nia\n@example.test")) == (
+        "address_refused",
+        True,
+    )
+    assert office.tried == 0
 
 
 @pytest.mark.parametrize(
