@@ -1,5 +1,6 @@
 """The page of a tenant's own provider, from rows; inside the tenant's scope."""
 
+from typing import Final
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -20,6 +21,9 @@ from tenants.models import (
 from tenants.queries import active_members
 from tenants.services.single_sign_on import ROLES
 
+ITS_OWN_NAME: Final = "https://…, exactly as it calls itself"
+FOR_OWNERS: Final = "only an owner names another one"
+
 
 def single_sign_on_view(
     member: Membership,
@@ -38,6 +42,7 @@ def single_sign_on_view(
         back_href=address("people", member.slug),
         here=address("single_sign_on", member.slug),
         entrance=_whole(reverse("sso", args=[member.slug])),
+        issuer_hint=ITS_OWN_NAME if is_owner else FOR_OWNERS,
         redirect_uri=_whole(reverse("sso_callback", args=[member.slug])),
         configured=config is not None,
         admits=config is not None and config.admits,

@@ -26,6 +26,7 @@ class SingleSignOnView:
     here: str
     entrance: str
     redirect_uri: str
+    issuer_hint: str
     configured: bool
     admits: bool
     refuses_passwords: bool

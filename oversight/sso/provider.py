@@ -9,6 +9,8 @@ from threading import Lock
 from typing import Any, Final
 from urllib.parse import quote_plus, urlencode
 
+from django.db import connection
+
 from checkpoints.outbound import Answer, NotSent, Unanswered, send
 from kernel.problems import Problem, declare
 from kernel.strict_json import parse
@@ -104,7 +106,12 @@ def _endpoint(said: Mapping[str, Any], name: str, issuer: str) -> str:
 def _asked(
     method: str, url: str, headers: Mapping[str, str], body: bytes = b""
 ) -> Mapping[str, Any]:
-    """A JSON object that it answered with 200. Redirects are no answer."""
+    """A JSON object that it answered with 200. Redirects are no answer.
+
+    Strangers cause the asking, and a provider may take its time: no connection to the
+    database is kept from others meanwhile.
+    """
+    connection.close()
     try:
         answer = send(
             method, url, headers=headers, body=body, within=WITHIN, most=LARGEST

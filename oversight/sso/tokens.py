@@ -11,7 +11,9 @@ from typing import Any, Final
 import jwt
 from jwt import PyJWK
 
+from kernel.problems import Problem
 from tenants.services.entering import Told
+from tenants.services.names import checked_email
 
 # No `none`, and no shared secret: whoever can check must not be able to sign.
 ALGORITHMS: Final = frozenset(
@@ -70,8 +72,7 @@ def authenticated_ago(claims: Mapping[str, Any]) -> float | None:
 
 def told_by(claims: Mapping[str, Any], groups_claim: str) -> Told:
     """The parts of it that are used, cut to what a row can keep."""
-    email = _text(claims.get("email"), 254)
-    email = email.lower() if "@" in email else ""
+    email = _email(claims.get("email"))
     named = (claims.get("name"), claims.get("preferred_username"), email)
     name = next(filter(None, (_text(one, 200) for one in named)), "Member")
     return Told(
@@ -137,6 +138,14 @@ def _text(value: object, most: int) -> str:
         return ""
     trimmed = value.strip()
     return trimmed if trimmed.isprintable() and len(trimmed) <= most else ""
+
+
+def _email(value: object) -> str:
+    """An address as everybody's is checked here; else nothing."""
+    try:
+        return checked_email(value.strip()) if isinstance(value, str) else ""
+    except Problem:
+        return ""
 
 
 def _is_number(value: object) -> bool:

@@ -27,6 +27,7 @@ from oversight.sso.flow import Begun, Purpose
 from tenants.access import DOOR, entered_by, open_member
 from tenants.authentication import SINGLE_SIGN_ON
 from tenants.services.entering import ACCOUNT_EXISTS, Told, connect, enter
+from tenants.services.names import is_slug
 from tenants.services.single_sign_on import Provider, provider_of
 
 BACKEND: Final = "allauth.account.auth_backends.AuthenticationBackend"
@@ -67,26 +68,21 @@ def find(request: HttpRequest) -> HttpResponse:
 
     A page and no redirect: forms here lead to no other origin.
     """
-    slug = request.GET.get("slug", "").strip().lower()
-    found = bool(slug) and _tenant(slug) is not None
-    onward = {"next": _onward(request, "")} if _onward(request, "") else {}
-    shown = {
-        "slug": slug,
-        "unknown": bool(slug) and not found,
-        "href": f"{reverse('sso', args=[slug])}?{urlencode(onward)}" if found else "",
-        "next": onward.get("next", ""),
-    }
-    return render(
-        request, "sso/find.html", shown, status=404 if shown["unknown"] else 200
-    )
+    return _confirmed(request, request.GET.get("slug", "").strip().lower())
 
 
 @require_safe
 @told_plainly
 def start(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET accounts/sso/{slug}: off to the tenant's provider. `link` makes a new member."""
-    link, onward = request.GET.get("link", "")[:100], _onward(request, _home(slug))
-    return redirect(_asking(request, slug, Purpose.ENTER, onward, link))
+    """GET accounts/sso/{slug}: off to the tenant's provider. `link` makes a new member.
+
+    Whoever was sent here by another site says on a page of ours that they mean it: their
+    provider may sign them in unasked, as somebody whom that site chose.
+    """
+    if _sent_from_elsewhere(request) or _tenant(slug) is None:
+        return _confirmed(request, slug)
+    onward = _onward(request, _home(slug))
+    return redirect(_asking(request, slug, Purpose.ENTER, onward, _link(request)))
 
 
 @require_safe
@@ -209,7 +205,7 @@ def _prove(
 ) -> HttpResponse:
     """The same identity as the session's, and nobody else's."""
     member = open_member(request, begun.slug)
-    entered = enter(tenant_id=asked.tenant_id, told=told)
+    entered = enter(tenant_id=asked.tenant_id, told=told, admit_new=False)
     if entered.identity_id != member.identity:
         raise REFUSED("Somebody else answered than is signed in.")
     _record(request, request.user, age, reauthenticated=True)
@@ -263,6 +259,26 @@ def _asking(
     )
 
 
+def _confirmed(request: HttpRequest, slug: str) -> HttpResponse:
+    """The page on which people see whose sign-in it is before it begins."""
+    found = bool(slug) and _tenant(slug) is not None
+    kept = {"next": _onward(request, ""), "link": _link(request)}
+    kept = {name: value for name, value in kept.items() if value}
+    shown = {
+        "slug": slug if is_slug(slug) else "",  # nothing else is worth repeating
+        "unknown": bool(slug) and not found,
+        "href": f"{reverse('sso', args=[slug])}?{urlencode(kept)}" if found else "",
+        "kept": kept,
+    }
+    status = 404 if shown["unknown"] else 200
+    return render(request, "sso/find.html", shown, status=status)
+
+
+def _sent_from_elsewhere(request: HttpRequest) -> bool:
+    """A sibling's page is no page of ours either. What a person typed is theirs."""
+    return request.headers.get("Sec-Fetch-Site") in {"cross-site", "same-site"}
+
+
 def _own(request: HttpRequest, slug: str) -> Any:
     """Their membership by a password; who came by a provider has one already."""
     if entered_by(request) is not None:
@@ -279,7 +295,9 @@ def _provider(slug: str) -> Provider:
 
 
 def _tenant(slug: str) -> UUID | None:
-    """The tenant of that slug, if it has a provider."""
+    """The tenant of that slug, if it has a provider. What is no slug is nobody's."""
+    if not is_slug(slug):
+        return None
     with connection.cursor() as cursor:
         cursor.execute("SELECT keyturn_single_sign_on(%s)", [slug])
         found: UUID | None = cursor.fetchone()[0]
@@ -296,9 +314,17 @@ def _told(request: HttpRequest, slug: str, problem: Problem) -> HttpResponse:
     return render(request, "sso/refused.html", shown, status=problem.status)
 
 
+def _link(request: HttpRequest) -> str:
+    """The secret of a link; what is none opens nothing."""
+    link = request.GET.get("link", "")[:100]
+    return link if link.isprintable() else ""
+
+
 def _onward(request: HttpRequest, otherwise: str) -> str:
+    """A path of ours, and nothing that a browser could take for more."""
     wanted = request.GET.get("next", "")
-    if len(wanted) <= 2_000 and url_has_allowed_host_and_scheme(wanted, None):
+    plain = wanted.startswith("/") and wanted.isprintable() and len(wanted) <= 2_000
+    if plain and url_has_allowed_host_and_scheme(wanted, None):
         return wanted
     return otherwise
 

@@ -75,16 +75,23 @@ class Entered:
     identity_id: UUID
 
 
-def enter(*, tenant_id: UUID, told: Told, link: str = "") -> Entered:
+def enter(
+    *, tenant_id: UUID, told: Told, link: str = "", admit_new: bool = True
+) -> Entered:
     """Find the member that an identity is, or make them; give and take mapped groups.
 
+    Whoever only proves who they are is nobody new: then not `admit_new`.
     Raises `not_found` where the provider is not the tenant's any more, `sso.not_invited`
     and `sso.member_ended` (403), `sso.account_exists` (409), `sso.link_dead` (410).
     """
 
     def work(verb: Verb) -> Entered:
         config = _config(tenant_id, told)
-        identity = _known(tenant_id, told) or _admit(verb, config, told, link)
+        identity = _known(tenant_id, told)
+        if identity is None:
+            if not admit_new:
+                raise NOT_INVITED("Sign in before you prove who you are.")
+            identity = _admit(verb, config, told, link)
         member = active_member(tenant_id, identity.member_id)
         if member is None:
             raise MEMBER_ENDED("Ask those who administer the tenant.")

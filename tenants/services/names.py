@@ -13,12 +13,19 @@ EMAIL_INVALID: Final = declare(
     "email_invalid", status=422, title="This is no e-mail address"
 )
 
+LONGEST_EMAIL: Final = 254  # characters, as RFC 5321 has it and as a row keeps it
+
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+
+
+def is_slug(text: str) -> bool:
+    """Whether the text can be part of an address at all."""
+    return _SLUG.fullmatch(text) is not None
 
 
 def checked_slug(text: str) -> str:
     """The text, if it can be part of an address. Raises `name_invalid` (422)."""
-    if not _SLUG.fullmatch(text):
+    if not is_slug(text):
         raise NAME_INVALID("Use 1 to 63 of a-z, 0-9 and hyphens inside.")
     return text
 
@@ -36,9 +43,15 @@ def checked_name(text: str, *, most: int = 100) -> str:
 
 
 def checked_email(text: str) -> str:
-    """The address in lower case. Raises `email_invalid` (422)."""
+    """The address in lower case. Raises `email_invalid` (422).
+
+    Also for one that is too long to keep, or has characters that nobody can see.
+    """
     try:
         validate_email(text)
     except ValidationError:
         raise EMAIL_INVALID() from None
-    return text.lower()
+    address = text.lower()
+    if len(address) > LONGEST_EMAIL or not address.isprintable():
+        raise EMAIL_INVALID()
+    return address

@@ -1,4 +1,4 @@
-"""A tenant's provider: set, changed and ended by those who administer the tenant."""
+"""A tenant's provider: named and ended by an owner, set up by whoever administers."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,10 +10,11 @@ from django.conf import settings
 from audit.append import Actor
 from kernel.problems import NOT_FOUND, declare
 from kernel.sealing import seal, unseal
-from tenants.access import OWNERS
+from tenants.access import ADMINISTRATORS, OWNERS
 from tenants.checks import Acting, permitted
 from tenants.models import ExternalIdentity, Group, GroupMapping, Role, SingleSignOn
 from tenants.services.change import ALREADY_SO, change, own
+from tenants.services.public_issuers import is_public
 from tenants.services.sessions import end_sessions_by, identities_of
 from tenants.vault import purpose_key
 from tenants.verbs import Verb
@@ -56,18 +57,24 @@ def configure(
     admits: bool = False,
     role: Role = Role.REVIEWER,
 ) -> SingleSignOn:
-    """Name the tenant's provider, or change what is set.
+    """Name the tenant's provider, which an owner does, or change what is set.
 
     A former secret stays if none is given, and never goes to another issuer. With the
     issuer the identities that count change, so passwords open the tenant again. Raises
     `sso.settings_refused` (422).
     """
     _check(issuer, client_id, role)
+    if admits and is_public(issuer):
+        raise SETTINGS_REFUSED(
+            "Anybody at all has an account there: let people in by links.", "/admits"
+        )
 
     def work(verb: Verb) -> SingleSignOn:
-        actor = permitted(tenant_id, by)
+        permitted(tenant_id, by)  # whoever is nobody here learns nothing of what is set
         former = SingleSignOn.objects.filter(tenant_id=tenant_id).first()
         moved = former is None or former.issuer != issuer
+        roles = OWNERS if moved else ADMINISTRATORS
+        actor = permitted(tenant_id, by, roles=roles)
         values: dict[str, Any] = {
             "issuer": issuer,
             "client_id": client_id,
@@ -95,10 +102,13 @@ def configure(
 
 
 def end_single_sign_on(*, tenant_id: UUID, by: Acting) -> None:
-    """Let nobody in by the provider any more, and end the sessions of who came so."""
+    """Let nobody in by the provider any more, and end the sessions of who came so.
+
+    For an owner: it turns people out, and lets passwords in again.
+    """
 
     def work(verb: Verb) -> None:
-        actor = permitted(tenant_id, by, while_stopped=True)
+        actor = permitted(tenant_id, by, roles=OWNERS, while_stopped=True)
         if not SingleSignOn.objects.filter(tenant_id=tenant_id).delete()[0]:
             raise NOT_FOUND()
         _end_sessions(verb)

@@ -31,6 +31,8 @@ OWNERS: Final = frozenset({"owner"})
 OWNERS_ONLY: Final = frozenset(
     {
         "tenants.services.single_sign_on.allow_passwords",
+        "tenants.services.single_sign_on.configure",
+        "tenants.services.single_sign_on.end_single_sign_on",
         "tenants.services.single_sign_on.refuse_passwords",
         "tenants.services.tenancy.ask_for_second_admin",
         "tenants.services.tenancy.start_tenant",

@@ -1,11 +1,16 @@
 """Providers and strangers that lie: none of it lets anybody in."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
+from django.db import connection
 from django.test import Client
 
+from checkpoints.outbound import send
 from kernel.scope import tenant_transaction
+from oversight.sso import flow
+from oversight.sso.tokens import told_by
 from tenants.models import ExternalIdentity
 from tests.factories import House, fresh_house
 from tests.oversight.sso.journey import address_of, arrive, local, question, set_up
@@ -114,9 +119,95 @@ def test_private_addresses_are_not_asked(
     assert "address_refused" in answer.content.decode()
 
 
+ELSEWHERE = (
+    "https://evil.example/",
+    "//evil.example/",
+    "/\\evil.example/",
+    "evil",
+    "/t/x\n/",
+    "/t/x\0/",
+)
+
+
 def test_onward_leads_nowhere_else(provider: Provider) -> None:
     house = fresh_house()
     set_up(house, provider)
     provider.signs_in("nora-1")
-    _, answer = arrive(house, provider, rest="?next=https://evil.example/")
-    assert answer.headers["Location"] == f"/t/{house.tenant.slug}/"
+    for there in ELSEWHERE:
+        _, answer = arrive(house, provider, rest=f"?{urlencode({'next': there})}")
+        assert answer.headers["Location"] == f"/t/{house.tenant.slug}/", there
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_site_begins_no_sign_in(
+    site: str, house: House, provider: Provider
+) -> None:
+    """Else it signs people in as somebody whom it chose. What it asked for is kept."""
+    set_up(house, provider)
+    asked = address_of(house, "?link=abc&next=/t/x/")
+    browser = Client()
+    answer = browser.get(asked, headers={"sec-fetch-site": site})
+    assert (answer.status_code, "Location" in answer.headers) == (200, False)
+    assert flow.KEY not in browser.session
+    assert answer.context["href"] == address_of(house, "?next=%2Ft%2Fx%2F&link=abc")
+    ours = browser.get(
+        answer.context["href"], headers={"sec-fetch-site": "same-origin"}
+    )
+    assert ours.status_code == 302
+    (begun,) = browser.session[flow.KEY].values()
+    assert (begun["link"], begun["onward"]) == ("abc", "/t/x/")
+
+
+@pytest.mark.parametrize("slug", ["a\0b", "a b", "-", "a" * 500, "\u202ea", "'"])
+def test_what_is_no_name_is_nobodys(slug: str) -> None:
+    answer = Client().get("/accounts/sso/", {"slug": slug, "link": "a\0", "next": "/"})
+    assert answer.status_code == 404
+    assert "No tenant of that name" in answer.content.decode()
+    assert (answer.context["slug"], answer.context["kept"]) == ("", {"next": "/"})
+
+
+def test_an_address_of_no_tenant_asks_for_the_name() -> None:
+    for slug in ("_", "UPPER", "no-such-tenant", "a" * 500):
+        answer = Client().get(f"/accounts/sso/{slug}?link=abc")
+        assert answer.status_code == 404
+        assert 'name="link" value="abc"' in answer.content.decode()
+
+
+def test_no_connection_is_held_while_the_provider_is_asked(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from oversight.sso import provider as asking
+
+    house = fresh_house()
+    set_up(house, provider)
+    provider.signs_in("nora-1")
+    held = []
+
+    def looking(*args: Any, **given: Any) -> Any:
+        held.append(connection.connection is not None)
+        return send(*args, **given)
+
+    monkeypatch.setattr(asking, "send", looking)
+    browser, _ = arrive(house, provider)
+    assert "_auth_user_id" in browser.session
+    assert held == [False] * 3  # what it publishes, the token, the keys
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Nora@Example.com", "nora@example.com"),
+        (" nora@example.com ", "nora@example.com"),
+        ("nora@", ""),
+        ("@", ""),
+        ("no\nra@example.com", ""),
+        ("nora@exa\u202emple.com", ""),
+        ("nora@example.com\0", ""),
+        (f"{'n' * 60}@{'e.' * 96}com", ""),
+        (["nora@example.com"], ""),
+        (None, ""),
+    ],
+)
+def test_only_an_address_is_an_address(said: object, kept: str) -> None:
+    claims = {"iss": "https://id.example", "sub": "nora-1", "email": said}
+    assert told_by(claims, "").email == kept

@@ -92,6 +92,8 @@ def test_what_is_no_new_proof_changes_nothing(
     provider.signs_in("bob-1", lies=lies)
     assert prove(stage, provider, browser).status_code == 403
     assert decide(stage, browser, stage.ask()).status_code == 403
+    with tenant_transaction(stage.tenant_id):  # and nobody new came in by it
+        assert ExternalIdentity.objects.get().member_id == stage.bob.id
 
 
 def test_a_sign_in_that_says_when_is_as_old_as_it_says(

@@ -10,6 +10,7 @@ from kernel.scope import tenant_transaction
 from tenants.models import ExternalIdentity, GroupMapping, Role, SingleSignOn
 from tenants.services import create_group
 from tenants.services.entering import disconnect, make_join_link
+from tenants.services.public_issuers import is_public
 from tenants.services.single_sign_on import (
     configure,
     provider_of,
@@ -21,6 +22,7 @@ from tests.factories import fresh_member
 from tests.oversight.administering import HOSTILE, text, turned_away
 
 PAGE = "single-sign-on"
+ANYBODYS = "https://accounts.google.com"
 SET_UP = {
     "act": "configure",
     "issuer": "https://id.example",
@@ -83,6 +85,7 @@ def test_the_secret_stays_and_goes_to_no_other_issuer(
         ("issuer", "https://me:you@id.example"),
         ("issuer", "https://id.example/?a=b"),
         ("issuer", "javascript:alert(1)"),
+        ("admits", ANYBODYS),
         ("client_id", "a\u202eb"),
         ("role", "owner"),
         ("role", "auditor"),
@@ -91,7 +94,10 @@ def test_the_secret_stays_and_goes_to_no_other_issuer(
 def test_what_cannot_be_set_is_said_beside_its_field(
     field: str, value: str, stage: Stage, alice: Reader
 ) -> None:
-    answer = alice.post(PAGE, {**SET_UP, field: value})
+    said = {**SET_UP, field: value}
+    if value == ANYBODYS:
+        said |= {"issuer": value, "admits": "on"}
+    answer = alice.post(PAGE, said)
     assert answer.status_code == 422
     assert field in answer.context["sso"].form.errors
     assert "secret" not in answer.context["sso"].form.typed
@@ -192,6 +198,46 @@ def test_a_member_is_disconnected_on_their_page(stage: Stage, alice: Reader) -> 
     assert alice.post(page, said).status_code == 303
     with tenant_transaction(stage.tenant_id):
         assert not ExternalIdentity.objects.exists()
+
+
+def test_an_admin_neither_names_a_provider_nor_ends_it(
+    stage: Stage, alice: Reader
+) -> None:
+    ada = reader(stage, fresh_member(stage.house.alice, "Ada", role=Role.ADMIN))
+    assert ada.post(PAGE, SET_UP).status_code == 403
+    assert "Ask an owner" in text(ada.get(PAGE))
+    assert alice.post(PAGE, SET_UP).status_code == 303
+    end = 'value="end"'
+    assert end in alice.get(PAGE).content.decode()
+    assert end not in ada.get(PAGE).content.decode()
+    assert ada.post(PAGE, {"act": "end"}).status_code == 403
+    other = {**SET_UP, "issuer": "https://evil.example"}
+    assert ada.post(PAGE, other).status_code == 403
+    row = config(stage)
+    assert row is not None
+    assert row.issuer == SET_UP["issuer"]
+    assert ada.post(PAGE, {**SET_UP, "groups_claim": "roles"}).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("issuer", "is_anybodys"),
+    [
+        ("https://accounts.google.com", True),
+        ("https://Accounts.Google.com:443/", True),
+        ("https://accounts.google.com./", True),
+        ("https://login.microsoftonline.com/common/v2.0", True),
+        (
+            "https://login.microsoftonline.com/00000000-0000-0000-0000-000000000001",
+            False,
+        ),
+        ("https://gitlab.com.example", False),
+        ("https://id.example/gitlab.com", False),
+    ],
+)
+def test_public_providers_are_known_however_they_are_written(
+    issuer: str, is_anybodys: bool
+) -> None:
+    assert is_public(issuer) is is_anybodys
 
 
 def test_only_those_who_administer_see_it(stage: Stage, alice: Reader) -> None:
