@@ -21,7 +21,8 @@ TOOL_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}"
 KEY_PLACE: Final = "{key}"
 _ADDRESS: Final = {"type": "string", "minLength": 1, "maxLength": 2_000}
 _TEXT: Final = {"type": "string", "maxLength": 2_000}
-_DEFINITION: Final[Mapping[str, Any]] = {
+_LINE: Final = r"^\S([^\r\n]*\S)?$"
+DEFINITION: Final[Mapping[str, Any]] = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
@@ -33,7 +34,7 @@ _DEFINITION: Final[Mapping[str, Any]] = {
             "type": "array",
             "maxItems": 8,
             "uniqueItems": True,
-            "items": {"type": "string", "minLength": 1, "maxLength": 200},
+            "items": {"type": "string", "pattern": _LINE, "maxLength": 200},
         },
         "url": _ADDRESS,
         "status_url": _ADDRESS,
@@ -141,7 +142,7 @@ class Terms:
 
 def check_definition(mode: str, definition: Json) -> None:
     """Raises 422 `tool_invalid` or `schema_invalid` with the place of the flaw."""
-    check_value(_DEFINITION, definition, pointer="/definition", kind=TOOL_INVALID)
+    check_value(DEFINITION, definition, pointer="/definition", kind=TOOL_INVALID)
     assert isinstance(definition, dict)
     check_schema(definition.get("schema", {}), pointer="/definition/schema")
     for name in ("url", "status_url"):

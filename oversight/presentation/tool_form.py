@@ -13,6 +13,8 @@ from kernel.strict_json import Json, parse
 
 TEXTS: Final = ("description", "title", "size", "url", "status_url")
 NUMBERS: Final = ("timeout", "settle", "attempts")
+CHECKED: Final = ("resend", "irreversible")
+NO_REASONS: Final = "-"
 NUMBER: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 NOT_A_NUMBER: Final = "A number, please."
 NOT_AN_OBJECT: Final = "An object in braces, please: {…}."
@@ -30,6 +32,7 @@ class TypedTool:
     description: str = ""
     title: str = ""
     size: str = ""
+    reasons: str = ""
     schema: str = ""
     url: str = ""
     status_url: str = ""
@@ -38,20 +41,23 @@ class TypedTool:
     settle: str = ""
     attempts: str = ""
     resend: str = ""
+    irreversible: str = ""
     sample: str = ""
 
     @classmethod
     def of(cls, definition: Mapping[str, Any], **more: str) -> Self:
         """As the form shows a definition; `more` is what stands beside it."""
         texts = {n: str(definition[n]) for n in (*TEXTS, *NUMBERS) if n in definition}
+        checked = {name: "on" for name in CHECKED if definition.get(name)}
         headers = definition.get("headers", {}).items()
         schema = definition.get("schema")
         return cls(
             **more,
             **texts,
+            **checked,
+            reasons=_written(definition.get("reasons")),
             schema=pretty(schema) if schema else "",
             headers="\n".join(f"{name}: {text}" for name, text in headers),
-            resend="on" if definition.get("resend") else "",
             sample=pretty(example_of(schema or {})),
         )
 
@@ -81,8 +87,9 @@ def read_tool(typed: TypedTool) -> ReadTool:
     if typed.schema.strip():
         read.definition["schema"] = read_object(read.errors, "schema", typed.schema)
     _read_headers(read, typed.headers)
-    if typed.resend:
-        read.definition["resend"] = True
+    if reasons := _lines(typed.reasons):
+        read.definition["reasons"] = [] if reasons == [NO_REASONS] else reasons
+    read.definition |= {name: True for name in CHECKED if getattr(typed, name)}
     return read
 
 
@@ -124,11 +131,26 @@ def _example(schema: Any) -> Json:
         return None
     for said in (*schema.get("examples", ())[:1], *schema.get("enum", ())[:1]):
         return said  # type: ignore[no-any-return]
-    kind = schema.get("type")
+    kind = _kind(schema.get("type"))
     if kind == "object":
         return example_of(schema)
-    empty: dict[Any, Json] = {"string": "", "array": [], "boolean": False}
-    return 0 if kind in {"number", "integer"} else empty.get(str(kind))
+    empty: dict[str, Json] = {"string": "", "array": [], "boolean": False}
+    return 0 if kind in {"number", "integer"} else empty.get(kind)
+
+
+def _kind(said: Any) -> str:
+    """Of several types the first that holds something: "null" is in most such lists."""
+    kinds = said if isinstance(said, list) else [said]
+    return next((str(one) for one in kinds if one != "null"), "null")
+
+
+def _written(reasons: list[str] | None) -> str:
+    """One a line. None at all is not the same as nothing said."""
+    return "" if reasons is None else "\n".join(reasons or [NO_REASONS])
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.split("\n") if line.strip()]
 
 
 def _read_number(read: ReadTool, name: str, text: str) -> None:
@@ -142,8 +164,7 @@ def _read_number(read: ReadTool, name: str, text: str) -> None:
 
 
 def _read_headers(read: ReadTool, text: str) -> None:
-    lines = [line for line in text.split("\n") if line.strip()]
-    pairs = [line.partition(":") for line in lines]
+    pairs = [line.partition(":") for line in _lines(text)]
     if any(not (name.strip() and colon) for name, colon, _ in pairs):
         read.errors["headers"] = NOT_A_HEADER
     elif pairs:

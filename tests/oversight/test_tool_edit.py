@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checkpoints.definition import DEFINITION, check_definition
 from checkpoints.models import Tool
-from checkpoints.services.tools import disable_tool, register_unreviewed
+from checkpoints.services.tools import disable_tool, register_tool, register_unreviewed
+from kernel.problems import Problem
 from kernel.scope import tenant_transaction
-from oversight.presentation.tool_form import TypedTool, read_tool
+from oversight.presentation.tool_form import TypedTool, example_of, read_tool
+from tests.approvals.presentation.browser_form import posted
 from tests.approvals.stage import Stage, fresh_stage
 from tests.approvals.views.browsing import Reader, reader
 from tests.chain import kinds_of
@@ -186,6 +189,71 @@ def test_only_administrators_edit_and_only_their_own(
     assert theirs.post(path, typed(act="keep", seen="1")).status_code == 404
 
 
+EVERYTHING: dict[str, Any] = {
+    "description": "Sends money.\nFor good.",
+    "title": "Wire {amount} to {payee}",
+    "size": "{amount} EUR",
+    "schema": SCHEMA,
+    "reasons": ["Not this payee.", "Too much: ask “Treasury” <first>."],
+    "url": "https://pay.example/wires",
+    "status_url": "https://pay.example/wires/{key}",
+    "headers": {"Authorization": "Bearer secret://bank", "X-Team": "a: b"},
+    "timeout": 2.5,
+    "settle": 0,
+    "attempts": 2,
+    "resend": True,
+    "irreversible": True,
+}
+
+
+def test_keeping_a_form_as_it_was_shown_changes_nothing(
+    stage: Stage, alice: Reader
+) -> None:
+    """Whatever a definition may say; read from the page as a browser would."""
+    assert set(EVERYTHING) == set(DEFINITION["properties"])
+    by = {"tenant_id": stage.tenant_id, "by": stage.house.alice.id}
+    tool = register_tool(
+        **by, name="wire", mode="managed", risk="low", definition=EVERYTHING
+    )
+    path = f"tools/{tool.id}/edit"
+    shown = posted(alice.get(path).content.decode())
+    answer = alice.post(path, {**shown, "act": "keep"})
+    assert answer.status_code == 303, text(answer)
+    after = tool_named(stage, "wire")
+    assert after is not None
+    assert (after.definition, after.version) == (EVERYTHING, 2)
+    assert (after.digest, after.mode, after.risk) == (tool.digest, "managed", "low")
+
+
+@pytest.mark.parametrize("reason", ["", " ", "one\ntwo", "one\rtwo", " before", "a\n"])
+def test_a_ready_made_reason_is_one_line(reason: str) -> None:
+    check_definition("agent", {"reasons": ["Not now.", "-"]})
+    with pytest.raises(Problem, match="tool_invalid"):
+        check_definition("agent", {"reasons": [reason]})
+
+
+@pytest.mark.parametrize(
+    ("schema", "empty"),
+    [
+        ({"type": ["string", "null"]}, ""),
+        ({"type": ["null", "integer"]}, 0),
+        (
+            {"type": ["null", "object"], "properties": {"a": {"type": "array"}}},
+            {"a": []},
+        ),
+        ({"type": "null"}, None),
+        ({"type": ["null"]}, None),
+        ({"type": "boolean"}, False),
+        ({"examples": ["EUR"], "enum": ["USD"]}, "EUR"),
+        ({"enum": ["USD"]}, "USD"),
+        (True, None),
+        ({}, None),
+    ],
+)
+def test_a_sample_is_made_from_the_schema(schema: Any, empty: Any) -> None:
+    assert example_of({"properties": {"one": schema}}) == {"one": empty}
+
+
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30).map(
     str.strip
 )
@@ -198,6 +266,10 @@ definitions = st.fixed_dictionaries(
         "timeout": st.integers(1, 60) | st.sampled_from([1.5, 2.25]),
         "attempts": st.integers(1, 20),
         "resend": st.just(True),
+        "irreversible": st.just(True),
+        "reasons": st.lists(words.filter(bool), max_size=8, unique=True).filter(
+            lambda said: said != ["-"]
+        ),
         "headers": st.dictionaries(
             st.from_regex(r"[A-Za-z][A-Za-z0-9-]{0,10}", fullmatch=True),
             st.from_regex(r"[!-~]([ -~]{0,9}[!-~])?", fullmatch=True),

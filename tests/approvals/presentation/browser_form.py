@@ -34,9 +34,10 @@ class Form(HTMLParser):
 
     def _input(self, name: str, given: dict[str, str]) -> None:
         kind = given.get("type", "text")
-        if kind in {"radio", "checkbox"} and "checked" not in given:
+        ticked = kind in {"radio", "checkbox"}
+        if ticked and "checked" not in given:
             return
-        value = given.get("value", "")
+        value = given.get("value", "on" if ticked else "")
         one_line = kind in {"text", "date", "email"}
         self.fields[name] = re.sub(r"[\r\n]", "", value) if one_line else value
 
