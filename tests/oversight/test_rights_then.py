@@ -96,6 +96,15 @@ def asked(stage: Stage, request: Request) -> Request:
     return rows.get(id=request.id)
 
 
+def guest_of(stage: Stage) -> UUID:
+    """Somebody who was invited for a day and came."""
+    by = {"tenant_id": stage.tenant_id, "by": stage.house.alice.id}
+    user = fresh_user("Guest")
+    asked = invite_guest(**by, email=user.email, days=1)
+    token = asked.link.rpartition("/")[2]
+    return accept_invitation(token=token, user_id=user.id, name="Guest").id
+
+
 @dataclass
 class History:
     """Random changes of all that rights come from, each by its verb."""
@@ -186,15 +195,12 @@ class History:
         )
 
     def _guest(self) -> None:
-        user = fresh_user("Guest")
         if self.guests:
             extend_guest(**self._by(), member_id=self.guests[0], days=2)
-        asked = invite_guest(**self._by(), email=user.email, days=1)
-        token = asked.link.rpartition("/")[2]
-        guest = accept_invitation(token=token, user_id=user.id, name="Guest")
-        self.guests.append(guest.id)
+        guest = guest_of(self.stage)
+        self.guests.append(guest)
         add_to_group(
-            **self._by(), group_id=self.chance.choice(self.groups), member_id=guest.id
+            **self._by(), group_id=self.chance.choice(self.groups), member_id=guest
         )
 
 
@@ -258,6 +264,36 @@ def test_a_right_that_nobody_signed_is_not_believed(
     )
     with tenant_transaction(stage.tenant_id):
         assert who_could_have(asked(stage, request), at).then.unsigned == 1
+
+
+def test_what_is_said_of_a_member_nobody_signed_in_is_no_error(
+    stage: Stage, superuser: Any
+) -> None:
+    """Every kind of entry about somebody whose coming in was tampered with."""
+    by = {"tenant_id": stage.tenant_id, "by": stage.house.alice.id}
+    request, bob = stage.ask(), {"member_id": stage.bob.id}
+    change_role(**by, **bob, role=Role.AUDITOR)
+    deactivate_member(**by, **bob)
+    reactivate_member(**by, **bob)
+    guest = guest_of(stage)
+    extend_guest(**by, member_id=guest, days=2)
+    at = _now(stage)
+    alice = reader(stage, stage.house.alice)
+    path = f"requests/{request.id}/rights"
+    before = alice.get(path, query_params={"at": at.isoformat()}).context["rights"]
+    superuser.execute(
+        "UPDATE audit_entry SET signature = %s"
+        " WHERE tenant_id = %s AND subject_id = ANY(%s) AND kind = 'member.added'",
+        bytes(64),
+        stage.tenant_id,
+        [stage.bob.id, guest],
+    )
+    then = alice.get(path, query_params={"at": at.isoformat()})
+    assert then.status_code == 200
+    told = then.context["rights"]
+    assert (before.unsigned, told.unsigned) == (0, 2)
+    assert str(stage.bob.user) in before.answer
+    assert str(stage.bob.user) not in told.answer
 
 
 def test_the_page_tells_a_removed_reviewer_of_the_past(stage: Stage) -> None:

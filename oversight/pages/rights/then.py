@@ -2,7 +2,9 @@
 
 Only what was signed is believed, read from its signed bytes; rows of today say what
 things are called, and nothing else. What is in no entry cannot be told: whether a person
-could sign in at all is the installation's matter, and in no tenant's log.
+could sign in at all is the installation's matter, and in no tenant's log. Whoever stands in
+for somebody must have the right themselves, so that delegations add nobody; agreeing
+beforehand and breaking the glass are ways of their own, and not told here.
 """
 
 import json
@@ -122,20 +124,25 @@ def _added(then: Then, id: UUID, said: Said, at: datetime) -> None:
     then.members[id] = Membership(role=said["role"], until=ends)
 
 
+# What is said of somebody whose coming in is not believed makes them no member.
 def _role_changed(then: Then, id: UUID, said: Said, at: datetime) -> None:
-    then.members[id].role = said["to"]
+    if one := then.members.get(id):
+        one.role = said["to"]
 
 
 def _deactivated(then: Then, id: UUID, said: Said, at: datetime) -> None:
-    then.members[id].active = False
+    if one := then.members.get(id):
+        one.active = False
 
 
 def _reactivated(then: Then, id: UUID, said: Said, at: datetime) -> None:
-    then.members[id].active = True
+    if one := then.members.get(id):
+        one.active = True
 
 
 def _extended(then: Then, id: UUID, said: Said, at: datetime) -> None:
-    then.members[id].until = datetime.fromisoformat(said["to"])
+    if one := then.members.get(id):
+        one.until = datetime.fromisoformat(said["to"])
 
 
 def _joined(then: Then, id: UUID, said: Said, at: datetime) -> None:
