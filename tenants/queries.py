@@ -17,7 +17,15 @@ from django.db.models import (
 )
 
 from kernel.clock import ClockTimestamp
-from tenants.models import ApiKey, AskCount, ExternalIdentity, KeyUse, Member, Role
+from tenants.models import (
+    ApiKey,
+    AskCount,
+    ExternalIdentity,
+    KeyUse,
+    Member,
+    Role,
+    SingleSignOn,
+)
 
 NO_ADDRESS: Final = "sso.invalid"
 """Below this name (RFC 2606) are the addresses of people whom a provider made.
@@ -43,6 +51,14 @@ def active_members(tenant_id: UUID) -> QuerySet[Member]:
     whose time is over."""
     rows = Member.objects.filter(tenant_id=tenant_id, active=True, user__is_active=True)
     return rows.filter(Q(until=None) | Q(until__gt=ClockTimestamp()))
+
+
+def password_members(tenant_id: UUID) -> QuerySet[Member]:
+    """Active members to whom a password opens the tenant. All others come by its
+    provider alone, and prove there who they are."""
+    refused = SingleSignOn.objects.filter(tenant_id=tenant_id, refuses_passwords=True)
+    rows = active_members(tenant_id).filter(~Exists(refused))
+    return rows.exclude(user__email__endswith=f"@{NO_ADDRESS}")
 
 
 def addresses_of(members: Iterable[Member]) -> dict[UUID, str]:

@@ -4,18 +4,23 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
 
+from approvals.models import Queue, QueueGroupPermission
 from approvals.services.queues import create_queue
 from kernel.clock import database_now
+from kernel.ids import new_id
 from kernel.scope import tenant_transaction
 from oversight import examination
 from oversight.examination import Finding
 from oversight.models import Verification
-from tenants.models import Role
+from tenants.models import Role, SingleSignOn, User
+from tenants.queries import NO_ADDRESS, password_members
 from tenants.services import deactivate_member
 from tests.approvals.stage import Stage, fresh_stage
 from tests.approvals.views.browsing import reader
 from tests.factories import fresh_key, fresh_member
+from tests.oversight.administering import statements
 
 
 @pytest.fixture
@@ -45,6 +50,51 @@ def test_people_are_named_who_lack_something(stage: Stage) -> None:
     fresh_member(stage.house.alice, "Olga", role=Role.OWNER)
     assert check(stage, "Owners").state == "ok"
     assert check(stage, "Four eyes").state == "ok"
+
+
+def test_whoever_comes_by_the_provider_alone_has_their_second_factor_there(
+    stage: Stage,
+) -> None:
+    ada = fresh_member(stage.house.alice, "Ada", role=Role.ADMIN)
+    assert str(ada.user) in check(stage, "Second factors").found
+    User.objects.filter(id=ada.user.id).update(email=f"{new_id()}@{NO_ADDRESS}")
+    said = check(stage, "Second factors").found
+    assert str(ada.user) not in said
+    assert str(stage.house.alice.user) in said
+
+
+def test_where_no_password_is_taken_nobody_lacks_a_second_factor(stage: Stage) -> None:
+    with tenant_transaction(stage.tenant_id):
+        SingleSignOn.objects.create(
+            tenant_id=stage.tenant_id, issuer="https://id.example", sealed=b""
+        )
+        assert password_members(stage.tenant_id).count() == 2
+        SingleSignOn.objects.update(refuses_passwords=True)
+        assert not password_members(stage.tenant_id).exists()
+
+
+def test_every_queue_is_looked_at_however_many_there_are(stage: Stage) -> None:
+    """In as many statements as the two that are looked at first."""
+    stage.reviewer()
+    few = statements(reader(stage, stage.house.alice), "readiness")
+    with tenant_transaction(stage.tenant_id):
+        decide = Permission.objects.get(codename="decide", content_type__model="queue")
+        queues = Queue.objects.bulk_create(
+            Queue(tenant_id=stage.tenant_id, slug=f"more-{n:02}", name=f"More {n}")
+            for n in range(60)
+        )
+        QueueGroupPermission.objects.bulk_create(
+            QueueGroupPermission(
+                tenant_id=stage.tenant_id,
+                content_object=queue,
+                permission=decide,
+                group_id=stage.house.reviewers.django_group_id,
+            )
+            for queue in queues[:-1]
+        )
+    found = check(stage, "Deciders")
+    assert (found.state, found.found) == ("failed", "nobody decides on More 59")
+    assert statements(reader(stage, stage.house.alice), "readiness") == few
 
 
 def test_a_queue_that_nobody_decides_on_fails_it(stage: Stage) -> None:
