@@ -6,7 +6,12 @@ from typing import Final
 from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import (
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+    StreamingHttpResponse,
+)
 from django.views.decorators.http import require_POST, require_safe
 
 import audit.offline
@@ -14,7 +19,7 @@ from approvals.pages.viewer import Viewer
 from approvals.views.request import DeskRequest, missing_is_404, viewer_of
 from kernel.offload import offload
 from kernel.scope import tenant_transaction
-from oversight.pages.agentack import agentack_trace
+from oversight.pages.agentack import write_agentack_trace
 from oversight.pages.piped import piped
 from oversight.pages.run_bundle import write_run_bundle
 from oversight.pages.trace.page import as_document, trace_view
@@ -51,19 +56,18 @@ def trace_json(request: DeskRequest, id: UUID) -> HttpResponse:
 
 @member_page
 @require_safe
-def trace_agentack(request: DeskRequest, id: UUID) -> HttpResponse:
+async def trace_agentack(request: DeskRequest, id: UUID) -> HttpResponseBase:
     """GET runs/{id}/agentack.jsonl: what `agentack check` grades; 404 as for the run."""
     viewer = viewer_of(request)
-    with missing_is_404(), tenant_transaction(request.member.tenant_id):
-        lines = agentack_trace(viewer, id)
-    return _attached(
-        HttpResponse(lines, content_type="application/jsonl"), f"{id}.jsonl"
-    )
+    await offload(_require_seen, viewer, id)
+    lines = piped(partial(write_agentack_trace, viewer, id))
+    answer = StreamingHttpResponse(lines, content_type="application/jsonl")
+    return _attached(answer, f"{id}.jsonl")
 
 
 @member_page
 @require_POST
-async def bundle(request: DeskRequest, id: UUID) -> StreamingHttpResponse:
+async def bundle(request: DeskRequest, id: UUID) -> HttpResponseBase:
     """POST runs/{id}/bundle: the signed entries of the run, and who took them is one.
 
     For those who oversee the tenant: entries are told whole, whatever the queue.
@@ -75,13 +79,12 @@ async def bundle(request: DeskRequest, id: UUID) -> StreamingHttpResponse:
     tenant_id = await offload(record_export, request.person, form="run", asked=said)
     lines = piped(partial(write_run_bundle, tenant_id, id))
     answer = StreamingHttpResponse(lines, content_type="application/x-ndjson")
-    answer["Content-Disposition"] = f'attachment; filename="run-{id}.ndjson"'
-    return answer
+    return _attached(answer, f"run-{id}.ndjson")
 
 
 @member_page
 @require_safe
-def verifier(request: DeskRequest) -> HttpResponse:
+def verifier(request: DeskRequest) -> HttpResponseBase:
     """GET verify_bundle.py: the script that checks a bundle on any machine."""
     answer = HttpResponse(VERIFIER.read_bytes(), content_type="text/x-python")
     return _attached(answer, VERIFIER.name)
@@ -92,6 +95,6 @@ def _require_seen(viewer: Viewer, run_id: UUID) -> None:
         visible_run(viewer, run_id)
 
 
-def _attached(answer: HttpResponse, name: str) -> HttpResponse:
+def _attached(answer: HttpResponseBase, name: str) -> HttpResponseBase:
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer

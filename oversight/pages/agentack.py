@@ -4,19 +4,28 @@ Each revision is an action of its own with an approval of its own; the request i
 meant by all of them (`intent_id`). An effect is executed under the approval whose grant
 it used, with the arguments that were sent: whatever does not fit together in the rows
 does not fit together in the trace. All is written as calls of tools (`mcp:call`), which
-agentack wants approved unless it is told otherwise. Inside the tenant's scope.
+agentack wants approved unless it is told otherwise.
+
+However long a run is, no more of it is in memory than a batch of its requests and what
+happened to earlier ones while those were open.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from heapq import heappop, heappush
+from itertools import batched, count
+from typing import IO, Any, Final
 from uuid import UUID
+
+from django.db.models import Model, QuerySet
 
 from approvals.envelope import Envelope
 from approvals.models import Grant, Request, Revision
 from approvals.pages.viewer import Viewer
+from audit.queries import chain_snapshot
 from checkpoints.models import Attempt, Effect
 from kernel.strict_json import parse
 from oversight.queries import visible_requests, visible_run
@@ -24,6 +33,7 @@ from sessions.models import Run
 from sessions.runs import ENDED
 
 VERSION: Final = 2
+BATCH: Final = 100  # requests whose rows are read together
 REFUSED: Final = frozenset(
     {
         Request.State.REJECTED,
@@ -37,22 +47,92 @@ REFUSED: Final = frozenset(
 type Event = tuple[datetime, dict[str, Any]]
 
 
-def agentack_trace(viewer: Viewer, run_id: UUID) -> str:
-    """A line an event, in the order of time. Raises `not_found` for what is not seen."""
-    run = visible_run(viewer, run_id)
+def write_agentack_trace(viewer: Viewer, run_id: UUID, out: IO[bytes]) -> None:
+    """A line an event, in the order of time, as of one moment.
+
+    Raises `not_found` for a run that is not seen.
+    """
+    with chain_snapshot(viewer.membership.tenant_id):
+        run = visible_run(viewer, run_id)
+        last = run.created_at
+        for at, said in _in_order(_asked_in(viewer, run)):
+            out.write(_line(run, at, said))
+            last = max(last, at)
+        if run.state in ENDED:
+            out.write(_line(run, last, {"type": "session_end", "reason": run.state}))
+
+
+def _asked_in(viewer: Viewer, run: Run) -> Iterator["_Asked"]:
+    """Each request with its rows, in the order in which they were asked."""
     seen = visible_requests(viewer).filter(run_id=run.id).order_by("created_at", "id")
-    events = [event for one in seen for event in _of_request(one)]
-    events.sort(key=lambda event: event[0])
-    lines = [_line(run, *event) for event in events]
-    if run.state in ENDED:
-        last = max([run.created_at, *(at for at, _ in events)])
-        lines.append(_line(run, last, {"type": "session_end", "reason": run.state}))
-    return "".join(f"{line}\n" for line in lines)
+    for requests in batched(seen.iterator(chunk_size=BATCH), BATCH, strict=False):
+        yield from _read(requests)
 
 
-def _line(run: Run, at: datetime, said: dict[str, Any]) -> str:
+def _in_order(asked: Iterable["_Asked"]) -> Iterator[Event]:
+    """All events by their time: nothing of a request is before it was asked."""
+    waiting: list[tuple[datetime, int, dict[str, Any]]] = []
+    numbers = count()
+    for one in asked:
+        while waiting and waiting[0][0] <= one.request.created_at:
+            yield _next(waiting)
+        for at, said in _events(one):
+            at = max(at, one.request.created_at)
+            heappush(waiting, (at, next(numbers), said))
+    while waiting:
+        yield _next(waiting)
+
+
+def _next(waiting: list[tuple[datetime, int, dict[str, Any]]]) -> Event:
+    at, _, said = heappop(waiting)
+    return at, said
+
+
+def _line(run: Run, at: datetime, said: dict[str, Any]) -> bytes:
     fixed = {"schema_version": VERSION, "timestamp": at.isoformat()}
-    return json.dumps({**fixed, "session_id": str(run.id), **said})
+    line = json.dumps({**fixed, "session_id": str(run.id), **said})
+    return f"{line}\n".encode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A request, with the rows that say what became of it."""
+
+    request: Request
+    revisions: Sequence[Revision]
+    grants: Mapping[UUID, Grant]  # by revision
+    effects: Sequence[Effect]
+    attempts: Mapping[UUID, Sequence[Attempt]]  # by effect
+
+
+def _read(requests: Sequence[Request]) -> Iterator[_Asked]:
+    """Four statements for all of them."""
+    ids = [one.id for one in requests]
+    revisions = _by(Revision.objects.filter(request__in=ids), "request_id", "number")
+    grants = _by(Grant.objects.filter(request__in=ids), "request_id", "created_at")
+    effects = _by(Effect.objects.filter(request__in=ids), "request", "created_at")
+    carried_out = [effect.id for some in effects.values() for effect in some]
+    attempts = _by(
+        Attempt.objects.filter(effect__in=carried_out), "effect_id", "number"
+    )
+    for one in requests:
+        yield _Asked(
+            request=one,
+            revisions=revisions[one.id],
+            grants={grant.revision_id: grant for grant in grants[one.id]},
+            effects=effects[one.id],
+            attempts=attempts,
+        )
+
+
+def _by[Row: Model](
+    rows: QuerySet[Row], of: str, order: str
+) -> defaultdict[UUID, list[Row]]:
+    """Rows by what they are of, each in order."""
+    found = defaultdict[UUID, list[Row]](list)
+    for row in rows.order_by(order, "id"):
+        found[getattr(row, of)].append(row)
+    return found
 
 
 @dataclass(slots=True)
@@ -75,24 +155,19 @@ class _Lane:
         self.events.append((at, {"type": kind, **names, **said}))
 
 
-def _of_request(request: Request) -> Iterator[Event]:
-    of = {"request_id": request.id}
-    revisions = list(Revision.objects.filter(**of).order_by("number"))
-    grants = {one.revision_id: one for one in Grant.objects.filter(**of)}
-    effects = list(Effect.objects.filter(request=request.id).select_related("tool"))
-    later = [*revisions[1:], None]
-    for revision, following in zip(revisions, later, strict=True):
-        grant = grants.get(revision.id)
-        lane = _Lane(request, f"{request.id}:{revision.number}")
+def _events(asked: _Asked) -> Iterator[Event]:
+    later = [*asked.revisions[1:], None]
+    for revision, following in zip(asked.revisions, later, strict=True):
+        grant = asked.grants.get(revision.id)
+        lane = _Lane(asked.request, f"{asked.request.id}:{revision.number}")
         _ask(lane, revision)
         _answer(lane, grant, following)
-        mine = [one for one in effects if grant and one.grant == grant.id]
-        _carry_out(lane, grant, mine)
+        _carry_out(lane, grant, asked)
         yield from lane.events
-    known = {one.id for one in grants.values()}
-    for effect in effects:
+    known = {one.id for one in asked.grants.values()}
+    for effect in asked.effects:
         if effect.grant not in known:
-            yield from _unapproved(request, effect)
+            yield from _unapproved(asked.request, effect)
 
 
 def _ask(lane: _Lane, revision: Revision) -> None:
@@ -120,20 +195,23 @@ def _deny(lane: _Lane, at: datetime, reason: str) -> None:
     lane.add("action_blocked", at, reason=reason)
 
 
-def _carry_out(lane: _Lane, grant: Grant | None, effects: Iterable[Effect]) -> None:
+def _carry_out(lane: _Lane, grant: Grant | None, asked: _Asked) -> None:
+    if grant is None:
+        return
     done = False
-    for effect in effects:
-        for at in _executions(effect):
-            lane.add("action_executed", at, action=_sent(effect))
-            done = True
-    if grant and not done and grant.state in {Grant.State.REVOKED, Grant.State.LAPSED}:
+    for effect in asked.effects:
+        if effect.grant == grant.id:
+            for at in _executions(asked.attempts[effect.id]):
+                lane.add("action_executed", at, action=_sent(effect))
+                done = True
+    if not done and grant.state in {Grant.State.REVOKED, Grant.State.LAPSED}:
         lane.add("action_blocked", grant.ended_at or grant.created_at, reason="revoked")
 
 
-def _executions(effect: Effect) -> Iterator[datetime]:
+def _executions(attempts: Iterable[Attempt]) -> Iterator[datetime]:
     """When it was carried out: tries again under its key only where one was confirmed."""
     before = ""
-    for attempt in Attempt.objects.filter(effect=effect).order_by("number"):
+    for attempt in attempts:
         if before in {"", Effect.State.CONFIRMED}:
             yield attempt.created_at
         before = attempt.outcome or Effect.State.UNKNOWN

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -10,16 +11,24 @@ from uuid import UUID
 import pytest
 from agentack.engine import evaluate_events
 from agentack.parser import read_jsonl
+from asgiref.sync import async_to_sync
+from django.db import connection
+from django.test import AsyncClient
+from django.test.utils import CaptureQueriesContext
 
 from approvals.models import Decision, Request
+from approvals.pages.viewer import Viewer
 from approvals.services.redeem import redeem
 from approvals.services.report import report_effect
 from approvals.services.revoke import revoke
 from checkpoints.models import Attempt, Effect
 from kernel.ids import new_id
 from kernel.scope import tenant_transaction
+from oversight.pages import agentack
+from oversight.pages.agentack import write_agentack_trace
 from sessions.models import Run
 from sessions.services.runs import complete_run, fail_run
+from tenants.access import member_in
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.test_resume import work_all
 from tests.approvals.views.browsing import reader
@@ -56,11 +65,23 @@ def finish(stage: Stage, run: Run) -> None:
         fail_run(who=who, run_id=run.id, fence=fence, reason="Not needed.")
 
 
+def taken(stage: Stage, run_id: UUID) -> bytes:
+    """The file as Bob's browser gets it."""
+
+    async def take() -> bytes:
+        client = AsyncClient()
+        await client.aforce_login(stage.bob.user)
+        path = f"/t/{stage.house.tenant.slug}/runs/{run_id}/agentack.jsonl"
+        answer: Any = await client.get(path)
+        assert answer.status_code == 200
+        return b"".join([chunk async for chunk in answer.streaming_content])
+
+    return async_to_sync(take)()
+
+
 def trace(stage: Stage, run_id: UUID, tmp_path: Path) -> Path:
-    answer = reader(stage).get(f"runs/{run_id}/agentack.jsonl")
-    assert answer.status_code == 200
     file = tmp_path / "trace.jsonl"
-    file.write_bytes(answer.content)
+    file.write_bytes(taken(stage, run_id))
     return file
 
 
@@ -160,6 +181,39 @@ def test_a_refusal_that_was_gone_around_fails(stage: Stage, tmp_path: Path) -> N
     finish(stage, run)
     _carried_out_anyway(stage, request)
     assert graded(stage, run.id, tmp_path) == ("FAIL", {"ACK001", "ACK007"})
+
+
+def viewer(stage: Stage) -> Viewer:
+    membership = member_in(stage.bob.user, stage.house.tenant.slug)
+    return Viewer(membership, stage.bob.person)
+
+
+def test_a_longer_run_takes_no_more_statements(stage: Stage) -> None:
+    def cost(run: Run) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            write_agentack_trace(viewer(stage), run.id, BytesIO())
+        return len(captured)
+
+    short, long = stage.run(), stage.run()
+    done(stage, short)
+    for _ in range(3):
+        done(stage, long)
+    assert cost(long) == cost(short)
+
+
+def test_what_is_read_a_little_at_a_time_is_told_in_order(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where several were asked before the first of them was answered."""
+    run = stage.run()
+    done(stage, run)
+    for request in stage.ask_all([{}, {}, {}], stage.fresh(run)):
+        stage.answer(request, verdict=V.REJECT, reason="No.")
+    whole = taken(stage, run.id)
+    monkeypatch.setattr(agentack, "BATCH", 1)
+    assert taken(stage, run.id) == whole
+    times = [json.loads(line)["timestamp"] for line in whole.splitlines()]
+    assert times == sorted(times)
 
 
 def test_requests_on_unseen_queues_are_left_out(stage: Stage, tmp_path: Path) -> None:

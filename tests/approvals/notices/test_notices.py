@@ -295,6 +295,9 @@ def test_the_page_keeps_what_is_said_and_says_what_is_wrong(stage: Stage) -> Non
         answer = bob.post("notifications", {**said, **quiet, **wrong})
         view = answer.context["notifications"]
         assert (answer.status_code, list(view.errors)) == (422, [field])
+        described = f'aria-invalid="true" aria-describedby="{field}-error"'
+        assert answer.content.decode().count(described) == 1
+        assert f'id="{field}-error"' in answer.content.decode()
     with tenant_transaction(stage.tenant_id):
         assert NoticeSettings.objects.get(member_id=stage.bob.id).zone == said["zone"]
         assert Entry.objects.filter(kind="notifications.changed").exists()
