@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db.models import FETCH_RAISE, QuerySet
 
 from approvals.envelope import Envelope
+from approvals.glass import RIGHT
 from approvals.models import Decision, Request
 from approvals.pages.addresses import address, short_name
 from approvals.pages.case.exact import exact_of
@@ -18,6 +19,7 @@ from kernel.clock import database_now
 from kernel.problems import Problem
 
 MOST: Final = 50
+NOWHERE: Final = frozenset[UUID]()
 NONE: Final = Empty(
     title="No glass was broken",
     sentence="Whoever approves alone in an emergency stands here until a second person "
@@ -41,14 +43,22 @@ def broken_view(viewer: Viewer) -> BrokenView:
     )
 
 
-def open_reviews() -> int:
-    """How many of the tenant's nobody has looked into."""
-    return Decision.objects.filter(broke_glass=True, reviewed_at=None).count()
+def open_reviews(viewer: Viewer) -> int:
+    """How many nobody has looked into: for who oversees, all; for others, those of other
+    people on queues where they may look into them."""
+    rows = Decision.objects.filter(broke_glass=True, reviewed_at=None)
+    if viewer.membership.oversees:
+        return rows.count()
+    acting = viewer.rights.get("decide", NOWHERE) | viewer.rights.get(RIGHT, NOWHERE)
+    queues = acting.intersection(viewer.sees)
+    if not queues:
+        return 0
+    return rows.filter(request__queue__in=queues).exclude(member=viewer.id).count()
 
 
 def alarm(viewer: Viewer) -> Notice | None:
-    """On every page of those who oversee the tenant, until somebody has."""
-    waiting = open_reviews() if viewer.membership.oversees else 0
+    """On every page of those who may look into it, until somebody has."""
+    waiting = open_reviews(viewer)
     if not waiting:
         return None
     glasses = "broken glass" if waiting == 1 else "broken glasses"

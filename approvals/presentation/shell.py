@@ -35,7 +35,7 @@ class Shell:
     `admin` is for those who administer the tenant; `views` are the queue's named
     selections, `views_href` is where they are kept. `live_href` is the event stream that
     says `changed`; `switch_href` is None for people of one tenant; `alarm` is what those
-    who oversee it must not miss.
+    who may look into it must not miss.
     """
 
     tenant: str

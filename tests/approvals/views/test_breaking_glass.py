@@ -7,7 +7,7 @@ import pytest
 from django.core.cache import cache
 
 from approvals.models import Request
-from tests.approvals.glass_stage import WHY, GlassStage, glass_stage
+from tests.approvals.glass_stage import WHY, GlassStage, give, glass_stage
 from tests.approvals.views.browsing import Reader, reader
 from tests.factories import fresh_member
 from tests.tenants.second_factors import PASSWORD, with_password
@@ -112,7 +112,7 @@ def test_a_broken_glass_is_seen_until_a_second_person_has_looked_into_it() -> No
         alarm = alice.get(page).context["shell"].alarm
         assert alarm.title == "1 broken glass to look into"
         assert alarm.title in alice.get(page).content.decode()
-    assert bob.get("queue").context["shell"].alarm is None  # who does not oversee
+    assert bob.get("queue").context["shell"].alarm == alarm
     case = bob.case(asked.id)
     assert case.broken is not None
     assert "broke the glass" in case.broken.title
@@ -126,6 +126,26 @@ def test_a_broken_glass_is_seen_until_a_second_person_has_looked_into_it() -> No
     assert alice.get("queue").context["shell"].alarm is None
     assert bob.get("broken-glass").context["broken"].open == 0
     assert "objects" in bob.case(asked.id).broken.sentence
+
+
+def test_only_who_may_look_into_it_is_led_there() -> None:
+    stage = glass_stage()
+    eve, vera, nora = (
+        fresh_member(stage.house.alice, name) for name in ("Eve", "Vera", "Nora")
+    )
+    give(stage, eve, "view", "break_glass")
+    give(stage, vera, "view")
+    give(stage, nora, "decide")
+    stage.smash(stage.ask(), eve)
+    own, sees, blind = (
+        reader(stage, one).get("queue").context["shell"].alarm
+        for one in (eve, vera, nora)
+    )
+    assert (own, sees, blind) == (None, None, None)
+    stage.smash(stage.ask())
+    alarm = reader(stage, eve).get("queue").context["shell"].alarm
+    assert alarm.title == "1 broken glass to look into"
+    assert reader(stage).get("queue").context["shell"].alarm.title[:2] == "2 "
 
 
 def look(stage: GlassStage, bob: Reader, asked: Request) -> None:
