@@ -26,6 +26,17 @@ from sessions.models import Run, Session
 from tenants.models import ApiKey
 
 MOST_BYTES: Final = 4 * 1024 * 1024  # arguments are bounded at ingest; this is slack
+# What reading a stored one may raise: erased, of another shape, or altered. Whoever can
+# write to the database can put anything there; what is asked of nobody must not fail.
+UNREADABLE: Final = (
+    Problem,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

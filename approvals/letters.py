@@ -1,7 +1,8 @@
 """What is mailed of requests, made from the rows as they are when the letter leaves.
 
 Told is only what the reader may see, and only while it is so: nobody is asked for a key
-that is not theirs to turn, or that was turned meanwhile. Titles are strangers' words.
+that is not theirs to turn, or that was turned meanwhile. Those whom a question was passed
+on to are told without it: they may remind whoever has one. Titles are strangers' words.
 """
 
 from collections.abc import Mapping
@@ -11,12 +12,11 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from approvals.access import visible_queues
-from approvals.envelope import Envelope
+from approvals.envelope import UNREADABLE, Envelope
 from approvals.models import Decision, NoticeSettings, Request, Revision
 from approvals.notices import NOTICES
 from approvals.separation import standing
 from approvals.states import OPEN
-from kernel.problems import Problem
 from tenants.letters import (
     Fact,
     Item,
@@ -29,7 +29,6 @@ from tenants.letters import (
 from tenants.models import Mail, Member, Tenant
 from tenants.queries import active_members, addresses_of
 
-UNREADABLE: Final = (Problem, AssertionError, LookupError, TypeError, ValueError)
 HEADLINES: Final[Mapping[str, str]] = {
     "waiting": "A request waits for you",
     "asked": "Somebody asks you to look at a request",
@@ -38,7 +37,8 @@ HEADLINES: Final[Mapping[str, str]] = {
     "outcome": "What became of a request",
     "glass": "Somebody broke the glass",
 }
-ASKING: Final = frozenset({"waiting", "reminder", "escalation"})
+ASKING: Final = frozenset({"waiting", "reminder"})  # the reader's own key
+WHILE_OPEN: Final = ASKING | {"asked", "escalation"}
 SENTENCE: Final = (
     "Nothing is decided by this letter: the case shows exactly what would happen."
 )
@@ -94,9 +94,9 @@ def _told(member: Member, mails: list[Mail]) -> list[tuple[Mail, Request]]:
 def _stands(member: Member, mail: Mail, request: Request) -> bool:
     if request.session.erased_at is not None:
         return False
-    if mail.kind in ASKING:
-        return request.state in OPEN and _needs_key(member, request)
-    return mail.kind != "asked" or request.state in OPEN
+    if mail.kind in WHILE_OPEN and request.state not in OPEN:
+        return False
+    return mail.kind not in ASKING or _needs_key(member, request)
 
 
 def _needs_key(member: Member, request: Request) -> bool:

@@ -14,6 +14,7 @@ from django.conf import settings
 from approvals.access import holders, owners_since
 from approvals.models import Comment, Decision, NoticeSettings, Request
 from approvals.paces import due_at
+from approvals.states import OPEN
 from kernel.clock import database_now
 from tenants.access import OVERSEERS
 from tenants.models import Mail, Member
@@ -69,7 +70,12 @@ def _wishes(people: list[UUID]) -> Mapping[UUID, NoticeSettings]:
 
 
 def _deciders(request: Request, data: Mapping[str, Any]) -> Iterable[UUID]:
-    """Whoever decides on the queue; whose key it needs is asked when the letter leaves."""
+    """Whoever decides on the queue; whose key it needs is asked when the letter leaves.
+
+    Nobody where it was answered as it was asked: by a policy, or beforehand.
+    """
+    if request.state not in OPEN:
+        return ()
     tenant, queue = request.tenant_id, request.queue_id
     return holders(tenant_id=tenant, queue_id=queue, permission="decide")
 

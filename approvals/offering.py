@@ -13,7 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from approvals.beforehand import may_be_given
-from approvals.envelope import Envelope
+from approvals.envelope import UNREADABLE, Envelope
 from approvals.models import Decision, OfferDismissal, Request, Revision
 from approvals.policy import Obligation
 from approvals.policy.beforehand import (
@@ -27,7 +27,6 @@ from approvals.trial import Lately, read_asked
 from checkpoints.models import Tool
 from kernel.canonical import digest
 from kernel.clock import ClockTimestamp
-from kernel.problems import Problem
 
 DOMAIN: Final = "keyturn/offer/v1"
 WITHIN: Final = timedelta(days=30)
@@ -137,7 +136,7 @@ def _bounds(envelopes: Sequence[Envelope]) -> tuple[Constraint, ...] | None:
         actions = [one.action for one in envelopes]
         values = [leaves(one.arguments) for one in actions]
         obligations = [one.obligation for one in envelopes]
-    except (LookupError, TypeError, ValueError, Problem):
+    except UNREADABLE:
         return None
     first = actions[0]
     fixed = all(

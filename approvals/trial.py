@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 
 from django.db.models import F, Func, IntegerField
 
+from approvals.envelope import UNREADABLE
 from approvals.models import Policy, Request, Revision
 from approvals.policy.evaluate import ActionSubject, Statement
 from approvals.policy.trial import Asked, Trial, compare
@@ -251,5 +252,5 @@ def read_asked(request: Lately, facts: dict[str, Any]) -> Asked | None:
             ),
             side=frozenset(map(UUID, side)),
         )
-    except (LookupError, TypeError, ValueError, RecursionError):
+    except (RecursionError, *UNREADABLE):
         return None

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from approvals.context.items import Entry, read_item
 from approvals.context.stored import StandingSummary, standing_summary
-from approvals.envelope import Action, Envelope
+from approvals.envelope import UNREADABLE, Action, Envelope
 from approvals.judging import judge_action
 from approvals.models import Request
 from approvals.policy import Obligation
@@ -21,7 +21,6 @@ from checkpoints.checkpoint import is_intact
 from checkpoints.definition import TOOL_NAME
 from checkpoints.models import Checkpoint, Effect, Tool
 from checkpoints.queries import positions_since
-from kernel.problems import Problem
 from sessions.contract import Contract
 from sessions.models import Item, Run
 from sessions.queries import TRUNK, FactNow, facts_of, items_on, newest_within
@@ -192,7 +191,7 @@ def _question(now: Snapshot) -> Question:
     """Whoever can write to the database can put anything there: then it says nothing."""
     try:
         action = Envelope(bytes(now.revision.envelope)).action
-    except (Problem, AssertionError, LookupError, TypeError, ValueError):
+    except UNREADABLE:
         return Question(now=now, action=None)
     return Question(now=now, action=action)
 

@@ -7,11 +7,9 @@ altered; it must not fail, and it must not hide the rest of the list.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from approvals.envelope import Action, Envelope
+from approvals.envelope import UNREADABLE, Action, Envelope
 from approvals.policy import Obligation
-from kernel.problems import Problem
 
-UNREADABLE: Final = (Problem, AssertionError, LookupError, TypeError, ValueError)
 NOTHING: Final[Mapping[str, Any]] = {}
 
 

@@ -9,8 +9,10 @@ from typing import Final
 from uuid import UUID
 
 import structlog
-from django.db import connections
+from django.core.exceptions import ObjectDoesNotExist
+from django.db import DatabaseError, connections
 
+from approvals.envelope import UNREADABLE
 from approvals.models import Grant, Request, ResumeJob
 from approvals.publishing import publish, publish_delivery
 from approvals.services.ending import end_request, expire
@@ -32,6 +34,8 @@ from tenants.verbs import Verb, perform
 MOST: Final = 200  # a pass and kind
 # A job that was just published is on its way; only one that lingers is lost.
 GRACE: Final = "1 second"
+# What one spoilt row may raise, so that those behind it are still looked at.
+SPOILT: Final = (DatabaseError, ObjectDoesNotExist, *UNREADABLE)
 
 log = structlog.get_logger(__name__)
 
@@ -49,6 +53,9 @@ def _pass(table: str, handle: Callable[[UUID, UUID], None]) -> int:
             handle(tenant_id, row_id)
         except Problem as problem:
             log.info("sweep_deferred", table=table, id=str(row_id), code=problem.code)
+        except SPOILT as error:
+            about = {"table": table, "id": str(row_id), "error": type(error).__name__}
+            log.warning("sweep_failed", tenant=str(tenant_id), **about)
     return found
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import connection
 
 from approvals.asked import asked_now, asked_too
+from approvals.envelope import UNREADABLE
 from approvals.models import Nudge, Queue, Request
 from approvals.problems import NUDGE_INVALID
 from approvals.queries import current_revision
@@ -137,10 +138,18 @@ def _waits(request: Request, nudge: Nudge, now: datetime) -> bool:
 def _remind(verb: Verb, request: Request, nudge: Nudge, now: datetime) -> None:
     if nudge.reminded_at is not None or not _is_due(nudge.remind_at, now):
         return
-    people = asked_now(request, current_revision(request), now)
+    people = _asked(request, now)
     _done(nudge, now, reminded_at=now)
     if people:
         _record(verb, request, nudge, "request.reminded", people, now)
+
+
+def _asked(request: Request, now: datetime) -> frozenset[UUID]:
+    """Nobody where what is asked cannot be read: no key of theirs would turn."""
+    try:
+        return asked_now(request, current_revision(request), now)
+    except UNREADABLE:
+        return frozenset()
 
 
 def _escalate(verb: Verb, request: Request, nudge: Nudge, now: datetime) -> None:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
+from approvals.beforehand import live
 from approvals.models import Grant, Request
 from approvals.pages.addresses import address
 from approvals.services.stopping import Target
@@ -81,6 +82,7 @@ def _reach(target: Target) -> Reach:
         runs=_runs(target).exclude(state__in=ENDED).count(),
         requests=waiting.count(),
         grants=grants.count(),
+        standing=live().filter(**target.named).count(),
         started=_effects(target).filter(state__in=OUT).count(),
         queues=tuple(queues.order_by("queue__name")),
     )

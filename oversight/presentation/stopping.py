@@ -13,6 +13,7 @@ class Reach:
     runs: int
     requests: int
     grants: int
+    standing: int
     started: int
     queues: tuple[tuple[str, int], ...]
 

@@ -5,6 +5,7 @@ import pytest
 from kernel.ids import new_id
 from tenants.models import Role
 from tests.approvals.stage import Stage, fresh_stage
+from tests.approvals.test_standing import PERMITS, end_it, made
 from tests.approvals.views.browsing import Reader, reader
 from tests.factories import fresh_member
 from tests.oversight.administering import HOSTILE, statements, text, turned_away
@@ -32,18 +33,24 @@ def paths(stage: Stage) -> dict[str, str]:
 def test_its_reach_is_shown_before_and_nothing_is_left_after(
     stage: Stage, alice: Reader, kind: str
 ) -> None:
+    stage.policy(standing=PERMITS)
     stage.ask()
-    stage.answer(stage.ask())
+    approved = stage.ask()
+    stage.answer(approved)
+    over, _ = made(stage, approved), made(stage, approved)
+    end_it(stage, over)
     path = paths(stage)[kind]
     before = alice.get(path).context["stop"]
     assert (before.on, before.last) == (True, None)
     reach = before.reach
     assert (reach.runs, reach.requests, reach.grants, reach.started) == (2, 1, 1, 0)
+    assert reach.standing == 1
     assert reach.queues == (("Payments", 1),)
     said = {"act": "stop", "reason": "It pays twice."}
     assert alice.post(path, said).status_code == 303
     after = alice.get(path).context["stop"]
     assert (after.on, after.reach.requests, after.reach.grants) == (False, 0, 0)
+    assert after.reach.standing == 0
     assert after.last.by == str(stage.house.alice.user)
     assert after.last.reason == "It pays twice."
     alice.post(path, {"act": "start", "reason": "Mended."})

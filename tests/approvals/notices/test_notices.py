@@ -110,6 +110,31 @@ def test_a_link_opens_the_case_and_decides_nothing(
     assert stage.fresh(request).state == "pending"
 
 
+def test_of_what_was_answered_as_it_was_asked_nobody_is_asked(stage: Stage) -> None:
+    stage.let_through("small")
+    assert stage.ask().state == "approved"
+    assert owed(stage, stage.bob) == []
+
+
+def test_whom_a_request_is_passed_on_to_is_told_though_no_key_is_theirs(
+    stage: Stage, office: PostOffice
+) -> None:
+    alice = stage.house.alice  # who answers for the agent
+    wants(alice, outcome="never")
+    *waiting, ended = [stage.ask() for _ in range(3)]
+    for one in (*waiting, ended):
+        noted(stage, "request.escalated", one, members=[str(alice.id)])
+    stage.answer(ended)
+    post(stage, alice)
+    (letter,) = letters(office, alice)
+    assert letter["Subject"].endswith(
+        "News of 2 requests"
+    )  # none of them hers to decide
+    assert "passed on to you" in text_of(letter)
+    assert all(str(one.id) in text_of(letter) for one in waiting)
+    assert str(ended.id) not in text_of(letter)  # it is not open any more
+
+
 def test_what_was_decided_meanwhile_is_not_mailed(
     stage: Stage, office: PostOffice
 ) -> None:
