@@ -25,6 +25,7 @@ from tests.approvals.test_standing import (
     age,
     approved,
     asked,
+    decision_of,
     edit,
     end_it,
     made,
@@ -137,6 +138,30 @@ def test_a_policy_that_cannot_tell_permits_nothing_beforehand() -> None:
     stage.policy("two", standing=PERMITS, selector="arguments.missing > 1")
     with refused("standing_refused", status=409):
         made(stage)
+
+
+WIDER = [
+    "constraints = replace(constraints::text, '1240.00', '7.00')::jsonb",
+    "expires_at = expires_at + interval '1 h'",
+    "created_at = created_at - interval '1 h'",
+    "uses = 3",  # as policy permits
+    "author_id = {other}",
+]
+
+
+def test_what_was_widened_past_the_verbs_answers_nothing() -> None:
+    """Each in another way; the one that is as it was signed still answers."""
+    stage = permitting()
+    other = f"'{stage.reviewer().id}'"
+    whole, *rows = several(stage, 1 + len(WIDER))
+    edit("expires_at = expires_at - interval '1 h'")(stage, whole)
+    for change, one in zip(WIDER, rows, strict=True):
+        edit(change.format(other=other))(stage, one)
+    assert len(living(stage)) == 1 + len(WIDER)
+    for about in ({}, OTHER):
+        assert asked(stage, **about)[0].state == S.PENDING
+    edit("expires_at = expires_at + interval '1 h'")(stage, whole)
+    assert decision_of(asked(stage)[0]).standing_id == whole.id
 
 
 # -- What ends all of them ----------------------------------------------------------------
