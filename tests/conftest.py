@@ -9,6 +9,7 @@ needs a clean place makes a fresh tenant.
 import fcntl
 import hashlib
 import os
+import signal
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -82,6 +83,30 @@ def django_db_setup(
         _disconnect()
     if services.started:
         embedded.stop(services.data_dir)
+
+
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.fixture
+def stoppable() -> Iterator[None]:
+    """What a test starts is stopped by these, whoever started the tests.
+
+    A shell has what it runs in the background ignore Ctrl-C, `nohup` the end of its
+    terminal; what is ignored or blocked here is so in all programs that we start.
+    """
+    before = {one: signal.getsignal(one) for one in STOPS}
+    blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+    for one in STOPS:
+        if before[one] == signal.SIG_IGN:
+            interrupt = one == signal.SIGINT
+            signal.signal(
+                one, signal.default_int_handler if interrupt else signal.SIG_DFL
+            )
+    yield
+    for one, former in before.items():
+        signal.signal(one, former)
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def _fresh_database(data_dir: Path) -> None:

@@ -3,6 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from approvals.models import Decision
+from kernel.scope import tenant_transaction
+from tenants.services.single_sign_on import map_group
 from tests.approvals.stage import fresh_stage
 from tests.oversight.sso.journey import set_up
 from tests.oversight.sso.provider import Provider, running
@@ -21,9 +24,7 @@ def test_a_person_comes_by_their_tenants_short_name_and_proves_it_again(
     stage = fresh_stage()
     slug = stage.house.tenant.slug
     set_up(stage.house, provider)
-    stage.policy(reauthentication=1)
-    from tenants.services.single_sign_on import map_group
-
+    stage.policy(reauthentication=300)  # by signing in it was not said when
     map_group(
         tenant_id=stage.tenant_id,
         by=stage.house.alice.id,
@@ -44,3 +45,9 @@ def test_a_person_comes_by_their_tenants_short_name_and_proves_it_again(
     sheet.get_by_role("button", name="Prove it to your organisation").click()
     kept = page.locator("#outcome")
     expect(kept.get_by_label("Note for the record")).to_have_value("Typed before.")
+    kept.get_by_role("button", name="Approve, let it act").click()
+    expect(page.get_by_text("turned by Nora Lind")).to_be_visible()
+    with tenant_transaction(stage.tenant_id):
+        decision = Decision.objects.get(request=request)
+    assert (decision.verdict, decision.reason) == ("approve", "Typed before.")
+    assert decision.authentication["methods"] == ["single_sign_on"]

@@ -27,7 +27,7 @@ from config.demo.seed.cast import ADA, AINO, MAREN
 from tests.examples.waiting import wait_until
 
 # In order and on one worker: they share a demo, and the last of them end it.
-pytestmark = pytest.mark.xdist_group("demo")
+pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.usefixtures("stoppable")]
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 ROLES = {"owner", "admin", "reviewer", "auditor", "developer"}

@@ -15,6 +15,8 @@ from config.embedded import supervisor
 from config.embedded.prefixed import MOST, Lines, Prefixed
 from config.embedded.supervisor import Program, Supervisor
 
+pytestmark = pytest.mark.usefixtures("stoppable")
+
 # Starts a grandchild that ignores SIGTERM, tells both process ids, and waits.
 FAMILY = """
 import os, signal, subprocess, sys, time
@@ -30,9 +32,7 @@ print("deaf", flush=True)
 time.sleep(600)
 """
 DRIVER = f"""
-import signal, sys
-# Whoever starts us in the background has had a Ctrl-C ignored.
-signal.signal(signal.SIGINT, signal.default_int_handler)
+import sys
 from config.embedded.supervisor import Program, Supervisor
 with Supervisor(output=sys.stdout) as them:
     for name in ("one", "two"):

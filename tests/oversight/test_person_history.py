@@ -13,6 +13,7 @@ from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.views.browsing import Reader, reader
 from tests.factories import Somebody
 from tests.oversight.test_audit_log import record
+from tests.tenants.second_factors import signed_in, with_password
 
 V = Decision.Verdict
 
@@ -42,14 +43,14 @@ def test_each_sort_has_its_own_and_all_together_everything(
     stage.answer(request, carol, verdict=V.EDIT, arguments=less, reason="Less.")
     comment(carol.person, request_id=request.id, text="Their price list says so.")
     stage.answer(stage.ask(), carol)
-    client = reader(stage, carol)
-    client.client.logout()
+    signed_in(with_password(carol.user))
     found = {
         sort: [row.what for row in shown(alice, carol, f"?sort={sort}").rows]
         for sort in ("decisions", "edits", "comments", "sign-ins", "administration")
     }
     assert len(found["decisions"]) == 2
     assert (len(found["edits"]), len(found["comments"])) == (1, 1)
+    assert found["sign-ins"] == ["Member signed in with password"]
     assert found["administration"] == []
     every = shown(alice, carol).rows
     assert len(every) == sum(map(len, found.values()))

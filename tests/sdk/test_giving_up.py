@@ -141,10 +141,9 @@ def test_whoever_went_on_in_the_run_keeps_it(real: Real) -> None:
     assert real.runs() == ["running"]
 
 
+@pytest.mark.usefixtures("stoppable")
 def test_a_shell_that_is_interrupted_takes_its_question_back(real: Real) -> None:
     program = str(Path(sys.executable).parent / "keyturn")
-    # Who started the tests may have them ignore it, and so all that they start.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     for key, status in (([], "cancelled"), (["--key", "v1"], "pending")):
         process = subprocess.Popen(
             [program, "ask", "--tool", "deploy", "--wait", *key],

@@ -54,12 +54,12 @@ def test_a_person_names_changes_and_ends(stage: Stage) -> None:
 def test_what_is_wrong_stands_beside_its_field_with_what_was_typed(
     stage: Stage,
 ) -> None:
-    bea, bob = stage.reviewer("Bea"), reader(stage)
-    response = bob.post("leave", typed(bea, last_day=day(-2), note="Sea."))
+    bea, bob, gone = stage.reviewer("Bea"), reader(stage), day(-2)
+    response = bob.post("leave", typed(bea, last_day=gone, note="Sea."))
     form = response.context["leave"].form
     assert response.status_code == 422
     assert list(form.errors) == ["last_day"]
-    assert (form.note, form.last_day) == ("Sea.", day(-2))
+    assert (form.note, form.last_day) == ("Sea.", gone)
     empty = bob.post("leave", {**typed(bea), "delegate": "", "last_day": "soon"})
     assert set(empty.context["leave"].form.errors) == {"delegate", "last_day"}
     assert bob.post("leave", {**typed(bea), "act": "nothing"}).status_code == 404

@@ -26,6 +26,7 @@ A_KEY = 250  # waiters for each key, which may hold twice as many
 QUIET = 5.5  # seconds that are watched
 THREADS = 24  # those of the pool and the event loop, never one for each that waits
 CALM = 7  # looks, a quarter of a second apart, in which nothing moves
+PATIENCE = 120.0  # seconds until all have to be let in; the thread ends by itself
 
 ACTIVITY = """
 SELECT pid, state, query, extract(epoch FROM state_change)
@@ -38,9 +39,11 @@ def web(django_db_setup: None) -> Iterator[Installation]:
     """Its web process inherits how many files, and so connections, may be open."""
     before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    with running_installation("web") as running:
-        yield running
-    resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
+    try:
+        with running_installation("web") as running:
+            yield running
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +127,11 @@ def everybody_waits(web: Installation, many: int) -> int:
     that this took. Watched from beside the loop, which has its hands full."""
     seen: set[Any] = set()
     most = calm = 0
+    ends = time.monotonic() + PATIENCE
     while calm < CALM:
+        assert time.monotonic() < ends, (
+            f"{sockets(web)} sockets, {threads(web)} threads"
+        )
         rows = set(activity())
         busy = {state for _, state, _, _ in rows} != {"idle"}
         held = threads(web)
