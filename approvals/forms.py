@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from django import forms
 
+from approvals.chat import CHAT_TYPES
 from approvals.happenings import EVENT_TYPES
 from approvals.models import Decision
 from approvals.models.notice import Pace
@@ -134,6 +135,21 @@ class WebhookForm(forms.Form):
     description = forms.CharField(max_length=200, required=False)
     event_types = forms.MultipleChoiceField(choices=[(one, one) for one in EVENT_TYPES])
     with_arguments = forms.BooleanField(required=False)
+
+
+class ChatForm(forms.Form):
+    """Of what a chat is told; its address is written once, and may be left as it is."""
+
+    url = forms.CharField(max_length=2000)
+    description = forms.CharField(max_length=200, required=False)
+    event_types = forms.MultipleChoiceField(choices=[(one, one) for one in CHAT_TYPES])
+    queue_id = forms.UUIDField(required=False)
+
+
+class ChatChangeForm(ChatForm):
+    """The same for a chat that has an address: empty leaves it."""
+
+    url = forms.CharField(max_length=2000, required=False)
 
 
 class NotificationsForm(forms.Form):

@@ -44,6 +44,9 @@ KINDS: Final[Mapping[str, str]] = {
     "effect.failed": "effect.failed",
     "effect.unknown": "effect.unknown",
 }
+ANOTHER_KEY: Final = "approval.needs_another_key"
+"""Told to chats alone: somebody approved, and somebody else has to as well."""
+
 # Kinds that are events only when they say certain things: see `type_of`.
 SOMETIMES: Final = ("decision.recorded", "verification.refused")
 ASKING: Final = frozenset({"approval.reminded", "approval.escalated"})
@@ -89,6 +92,19 @@ def happenings(notes: Iterable[Note]) -> list[Happening]:
     return found
 
 
+def keys_turned(notes: Iterable[Note]) -> list[Happening]:
+    """The approvals among the notes that still leave another person's key to turn."""
+    noted = list(notes)
+    granted = {one.data["request"] for one in noted if one.kind == "grant.issued"}
+    return [
+        happening(one.id, ANOTHER_KEY, one.subject, one.data)
+        for one in noted
+        if one.kind == "decision.recorded"
+        and one.data.get("verdict") == "approve"
+        and one.data["request"] not in granted
+    ]
+
+
 def happening(
     id: UUID, type: str, subject: tuple[str, UUID | None], data: Mapping[str, Any]
 ) -> Happening:
@@ -108,6 +124,10 @@ class Surroundings:
     """The rows that some events are about, read together, in the tenant's scope."""
 
     def __init__(self, events: Iterable[Happening]) -> None:
+        events = list(events)
+        self._asked_now = {
+            event.about_id for event in events if event.type == "approval.requested"
+        }
         of: dict[str, set[UUID]] = {"request": set(), "run": set(), "effect": set()}
         for event in events:
             of[event.about].add(event.about_id)
@@ -124,6 +144,15 @@ class Surroundings:
         run = self._run(event)
         return run.agent_id if run else None
 
+    def is_decided_at_once(self, event: Happening) -> bool:
+        """Whether policy answered before anybody could: nobody was asked."""
+        request = self.request_of(event)
+        return (
+            request is not None
+            and request.id in self._asked_now
+            and (request.revision == 1)
+        )
+
     def describe(
         self, event: Happening, *, with_arguments: bool = False
     ) -> dict[str, Any]:
@@ -136,18 +165,19 @@ class Surroundings:
                 "run": str(run.id),
                 "run_status": run.state,
             }
-        if request := self._request(event):
+        if request := self.request_of(event):
             told |= self._of_request(request, with_arguments)
         if effect := self._effects.get(event.about_id):
             told |= {"effect": str(effect.id), "effect_key": bytes(effect.key).hex()}
         return told | ({"code": event.code} if event.code else {})
 
-    def _request(self, event: Happening) -> Request | None:
+    def request_of(self, event: Happening) -> Request | None:
+        """The request that it is about; None for a run's and a ping."""
         effect = self._effects.get(event.about_id)
         return self._requests.get(effect.request if effect else event.about_id)
 
     def _run(self, event: Happening) -> Run | None:
-        request = self._request(event)
+        request = self.request_of(event)
         return self._runs.get(request.run_id if request else event.about_id)
 
     def _of_request(self, request: Request, with_arguments: bool) -> dict[str, Any]:

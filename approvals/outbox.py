@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from approvals.happenings import Happening, Surroundings, happenings
+from approvals.chat import wants
+from approvals.happenings import Happening, Surroundings, happenings, keys_turned
 from approvals.models import Webhook, WebhookDelivery
 from approvals.publishing import publish_delivery
 from kernel.canonical import canonical_bytes
@@ -18,9 +19,11 @@ from tenants.verbs import Verb
 def tell_webhooks(verb: Verb) -> None:
     """A delivery for each event and each webhook that wants it."""
     events = happenings(verb.journal.notes)
+    if events:
+        verb.changed(verb.tenant_id)  # whoever follows the tenant's events
+    events += keys_turned(verb.journal.notes)
     if not events:
         return
-    verb.changed(verb.tenant_id)  # whoever follows the tenant's events
     listening = listeners({event.type for event in events})
     if listening:
         enqueue(verb, listening, events)
@@ -48,11 +51,17 @@ def enqueue(
         )
         for webhook in webhooks
         for event in events
-        if event.type in webhook.event_types
+        if _hears(webhook, event, around)
     ]
     for first in {row.webhook_id: row.id for row in reversed(rows)}.values():
         _publish_later(verb, first)
     return WebhookDelivery.objects.bulk_create(rows)
+
+
+def _hears(webhook: Webhook, event: Happening, around: Surroundings) -> bool:
+    if webhook.format == Webhook.Format.CHAT:
+        return wants(webhook, event, around)
+    return event.type in webhook.event_types
 
 
 def message(

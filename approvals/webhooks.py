@@ -1,4 +1,4 @@
-"""What is signed, how, and when it is tried again: Standard Webhooks.
+"""What is signed or sealed, how, and when it is tried again: Standard Webhooks.
 
 Knows no rows of webhooks; secrets are opened inside the tenant's scope.
 """
@@ -19,7 +19,8 @@ from kernel.sealing import seal, unseal
 from tenants.vault import purpose_key
 
 SECRET_BYTES: Final = 32
-PURPOSE: Final = "webhook-secrets"
+SIGNING: Final = "webhook-secrets"
+ADDRESS: Final = "chat-addresses"
 OVERLAP: Final = timedelta(hours=24)
 """For how long the former secret signs too after a rotation."""
 
@@ -28,6 +29,8 @@ HOUR: Final = 60 * MINUTE
 PAUSES: Final = (5, 30, 2 * MINUTE, 10 * MINUTE, *(HOUR * h for h in (1, 3, 6, 12, 24)))
 """Seconds after each failed attempt; after the last one the message is dead."""
 LONGEST_REST: Final = timedelta(seconds=MINUTE)
+SHOWN: Final = 4  # characters of a secret address's end
+ENOUGH: Final = 20  # characters behind its host, for showing any
 _LONGEST_WISH: Final = HOUR
 
 
@@ -36,15 +39,19 @@ def new_secret() -> str:
     return "whsec_" + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def seal_secret(tenant_id: UUID, webhook_id: UUID, secret: str) -> bytes:
+def seal_secret(
+    tenant_id: UUID, webhook_id: UUID, secret: str, purpose: str = SIGNING
+) -> bytes:
     """The secret for this webhook alone, under a key that the database lacks."""
-    key = purpose_key(tenant_id, PURPOSE)
+    key = purpose_key(tenant_id, purpose)
     return seal(key, secret.encode(), bound=webhook_id.bytes)
 
 
-def open_secret(tenant_id: UUID, webhook_id: UUID, sealed: bytes) -> str:
+def open_secret(
+    tenant_id: UUID, webhook_id: UUID, sealed: bytes, purpose: str = SIGNING
+) -> str:
     """What was sealed. Raises `Unreadable`, or `data_erased` (410)."""
-    key = purpose_key(tenant_id, PURPOSE)
+    key = purpose_key(tenant_id, purpose)
     return unseal(key, sealed, bound=webhook_id.bytes).decode()
 
 
@@ -72,7 +79,12 @@ def pause_after(attempts: int, retry_after: str = "") -> timedelta | None:
     if attempts > len(PAUSES):
         return None
     pause = PAUSES[attempts - 1] * uniform(0.8, 1.2)  # noqa: S311 - no secret
-    return timedelta(seconds=max(pause, _wish(retry_after)))
+    return max(timedelta(seconds=pause), wished(retry_after))
+
+
+def wished(retry_after: str) -> timedelta:
+    """The wish of a `Retry-After`, as `pause_after` heeds it; nothing if it is none."""
+    return timedelta(seconds=_wish(retry_after))
 
 
 def _wish(retry_after: str) -> int:
@@ -88,6 +100,18 @@ def _wish(retry_after: str) -> int:
 def rest_after(failures: int) -> timedelta:
     """How long an address is left alone after so many failures in a row."""
     return min(timedelta(seconds=2.0 ** min(failures, 10)), LONGEST_REST)
+
+
+def shown_address(url: str) -> str:
+    """What may be shown of an address that is a secret: its host, and how it ends.
+
+    No host can look so, and nothing can be sent there. Of a short one not even the end
+    is shown: it would be too much of it.
+    """
+    parts = urlsplit(url)
+    rest = url[len(f"{parts.scheme}://{parts.netloc}") :]
+    end = rest[-SHOWN:] if len(rest) >= ENOUGH else ""
+    return f"{parts.scheme}://{parts.netloc}/…{end}"
 
 
 def flaw_of(url: str) -> str:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db.models import FETCH_RAISE, Count, OuterRef, Q, QuerySet, Subquery
 
+from approvals.chat import chat_words
 from approvals.happenings import EVENT_TYPES
 from approvals.models import (
     Webhook,
@@ -15,9 +16,11 @@ from approvals.models import (
     WebhookSecret,
 )
 from approvals.pages.addresses import address, short_name
+from approvals.pages.chats import blank_chat, chat_form
 from approvals.presentation.shell import Empty, Notice, Pages
 from approvals.presentation.webhooks import (
     AttemptRow,
+    ChatForm,
     DeliveryRow,
     DeliveryView,
     TypeChoice,
@@ -33,7 +36,7 @@ PAGE: Final = 50
 State = WebhookDelivery.State
 NOBODY: Final = Empty(
     title="Nobody outside is told",
-    sentence="Add an address below; its messages are signed.",
+    sentence="Add an address below, whose messages are signed, or a chat.",
     icon="external",
 )
 NOTHING: Final = Empty(
@@ -43,12 +46,15 @@ NOTHING: Final = Empty(
 )
 
 
-def webhooks_view(slug: str, form: WebhookForm | None = None) -> WebhooksView:
-    """All of them, and the form for one more."""
+def webhooks_view(
+    slug: str, form: WebhookForm | ChatForm | None = None
+) -> WebhooksView:
+    """All of them, and a form for one more of either format; `form` is one as typed."""
     rows = tuple(_row(one, slug) for one in _counted(Webhook.objects.all()))
     return WebhooksView(
         rows=rows,
-        form=form or blank_form(slug),
+        form=form if isinstance(form, WebhookForm) else blank_form(slug),
+        chat=form if isinstance(form, ChatForm) else blank_chat(slug),
         empty=None if rows else NOBODY,
     )
 
@@ -58,7 +64,7 @@ def webhook_view(
     webhook_id: UUID,
     *,
     before: str = "",
-    form: WebhookForm | None = None,
+    form: WebhookForm | ChatForm | None = None,
     secret: str = "",
     notice: Notice | None = None,
 ) -> WebhookView:
@@ -66,6 +72,9 @@ def webhook_view(
     webhook = _counted(Webhook.objects.filter(id=webhook_id)).first()
     if webhook is None:
         raise NOT_FOUND("No such webhook.")
+    form = form or _form_of(slug, webhook)
+    if isinstance(form, ChatForm) != (webhook.format == Webhook.Format.CHAT):
+        raise NOT_FOUND("It is of the other format.")
     found, now = _deliveries(webhook, before), database_now()
     return WebhookView(
         back_href=address("webhooks", slug),
@@ -73,7 +82,7 @@ def webhook_view(
         why_disabled=webhook.why_disabled,
         resting_until=_ahead(webhook.resting_until, now),
         former_until=_former_until(webhook, now),
-        form=form or _form_of(slug, webhook),
+        form=form,
         deliveries=tuple(_delivery(one, slug) for one in found[:PAGE]),
         pages=_pages(slug, webhook_id, before, found),
         empty=None if found else NOTHING,
@@ -95,6 +104,7 @@ def delivery_view(
     return DeliveryView(
         back_href=address("webhook", slug, delivery.webhook_id),
         replay_href=address("delivery", slug, delivery.id),
+        is_chat=delivery.webhook.format == Webhook.Format.CHAT,
         row=_delivery(delivery, slug),
         body=delivery.body,
         attempts=tuple(map(_attempt, attempts)),
@@ -127,7 +137,9 @@ def form_as_typed(
     )
 
 
-def _form_of(slug: str, webhook: Webhook) -> WebhookForm:
+def _form_of(slug: str, webhook: Webhook) -> WebhookForm | ChatForm:
+    if webhook.format == Webhook.Format.CHAT:
+        return chat_form(slug, webhook)
     return WebhookForm(
         action=address("webhook", slug, webhook.id),
         url=webhook.url,
@@ -154,14 +166,17 @@ def _counted(rows: QuerySet[Webhook]) -> QuerySet[Webhook]:
     annotated = rows.annotate(
         waiting=count(due_at__isnull=False), dead=count(state=State.DEAD)
     )
-    return annotated.order_by("created_at").fetch_mode(FETCH_RAISE)
+    named = annotated.select_related("queue")
+    return named.order_by("created_at").fetch_mode(FETCH_RAISE)
 
 
 def _row(webhook: Webhook, slug: str) -> WebhookRow:
     state = ("failing" if webhook.failures else "on") if webhook.enabled else "off"
     return WebhookRow(
         href=address("webhook", slug, webhook.id),
+        is_chat=webhook.format == Webhook.Format.CHAT,
         url=webhook.url,
+        queue=webhook.queue.name if webhook.queue else "",
         description=webhook.description,
         state=state,
         types=len(webhook.event_types),
@@ -228,6 +243,8 @@ def _delivery(delivery: WebhookDelivery, slug: str) -> DeliveryRow:
 
 
 def _said(status: int | None, code: str | None) -> str:
+    if words := chat_words(code or ""):
+        return f"{status}, {code}: {words}"
     return str(status) if status else (code or "").replace("_", " ")
 
 
@@ -240,7 +257,9 @@ def _attempt(attempt: WebhookAttempt) -> AttemptRow:
 
 
 def _former_until(webhook: Webhook, now: datetime) -> datetime | None:
-    """Until when a former secret signs as well."""
+    """Until when a former secret signs as well. A chat's address signs nothing."""
+    if webhook.format == Webhook.Format.CHAT:
+        return None
     former = WebhookSecret.objects.filter(webhook_id=webhook.id, expires_at__gt=now)
     latest = former.order_by("-expires_at").values_list("expires_at", flat=True)
     return latest.first()

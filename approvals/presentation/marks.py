@@ -103,6 +103,7 @@ DELIVERY: Mapping[str, Mark] = {
     "retry": Mark("refresh", "Will retry", "warn"),
     "delivered": Mark("pass", "Delivered", "ok"),
     "dead": Mark("fail", "Given up", "bad"),
+    "dropped": Mark("close", "Not sent: over"),
 }
 
 POLICY: Mapping[str, Mark] = {

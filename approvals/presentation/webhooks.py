@@ -4,15 +4,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from approvals.presentation.leave import Pick
 from approvals.presentation.shell import Empty, Notice, Pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookRow:
-    """One address. `state` is on, failing or off; `waiting` counts what is queued."""
+    """One address. `state` is on, failing or off; `waiting` counts what is queued.
+
+    Of a chat `url` is what may be shown of its address; `queue` is the one that it hears
+    of, or empty for all.
+    """
 
     href: str
+    is_chat: bool
     url: str
+    queue: str
     description: str
     state: str
     types: int
@@ -22,9 +29,10 @@ class WebhookRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeChoice:
-    """One type of event, to be ticked."""
+    """One type of event, to be ticked; `title` is what a chat's are called."""
 
     name: str
+    title: str = ""
     chosen: bool
 
 
@@ -41,17 +49,33 @@ class WebhookForm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChatForm:
+    """What is set of a chat. Its address is never in it: `shown` is what it ends with."""
+
+    action: str
+    shown: str = ""
+    description: str = ""
+    types: tuple[TypeChoice, ...] = ()
+    queues: tuple[Pick, ...] = ()
+    errors: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WebhooksView:
     """In the context as `webhooks`."""
 
     rows: tuple[WebhookRow, ...]
     form: WebhookForm
+    chat: ChatForm
     empty: Empty | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryRow:
-    """One message. `state` is queued, retry, delivered or dead; `last` what came back."""
+    """One message. `state` is queued, retry, delivered, dead or dropped.
+
+    `last` is what came back.
+    """
 
     href: str
     event: str
@@ -72,7 +96,7 @@ class WebhookView:
     why_disabled: str
     resting_until: datetime | None
     former_until: datetime | None
-    form: WebhookForm
+    form: WebhookForm | ChatForm
     deliveries: tuple[DeliveryRow, ...]
     pages: Pages
     empty: Empty | None
@@ -96,6 +120,7 @@ class DeliveryView:
 
     back_href: str
     replay_href: str
+    is_chat: bool
     row: DeliveryRow
     body: str
     attempts: tuple[AttemptRow, ...]

@@ -1,12 +1,14 @@
 """Sending what webhooks are owed: at least once, in no promised order.
 
+A chat's message is made as it leaves, and is dropped if there is nothing to say by then.
 One worker at a time delivers to an address, so that a slow one holds up nobody else;
 one that fails is left alone for a while, with all that waits for it. Nothing is sent
 inside a transaction, and whatever interrupts this, the messages are still due.
 """
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -15,6 +17,7 @@ import structlog
 from django.db import connection
 from django.db.models import Q, QuerySet
 
+from approvals.chat import chat_body, chat_code
 from approvals.models import (
     Webhook,
     WebhookAttempt,
@@ -23,7 +26,15 @@ from approvals.models import (
 )
 from approvals.publishing import publish_delivery
 from approvals.services.granting import SYSTEM
-from approvals.webhooks import open_secret, pause_after, rest_after, signed_headers
+from approvals.webhooks import (
+    ADDRESS,
+    SIGNING,
+    open_secret,
+    pause_after,
+    rest_after,
+    signed_headers,
+    wished,
+)
 from checkpoints.outbound import Answer, NotSent, Unanswered, send
 from kernel.clock import ClockTimestamp, database_now
 from kernel.ids import new_id
@@ -38,7 +49,9 @@ MOST_ANSWER: Final = 64 * 1024  # bytes; nobody reads them
 CLAIM: Final = timedelta(seconds=30)  # longer than one attempt
 TURN: Final = 20.0  # seconds after which another turn begins, perhaps elsewhere
 LATER: Final = timedelta(seconds=5)  # while somebody else delivers to the address
+MOST_DROPPED: Final = 50  # messages of a chat in one transaction
 GONE: Final = 410
+TOO_MANY: Final = 429
 RETRY_AFTER: Final = frozenset({429, 502, 503, 504})
 
 log = structlog.get_logger(__name__)
@@ -55,15 +68,29 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One attempt at one message, as it is to be sent."""
+    """One attempt at one message, as it is to be sent.
+
+    `keys` are what it is signed with; a chat's is its address, which nothing may print.
+    """
 
     delivery_id: UUID
     attempts: int
     event: UUID
-    url: str
+    format: str
+    url: str = field(repr=False)
     body: str
-    keys: tuple[str, ...]
+    keys: tuple[str, ...] = field(repr=False)
     now: datetime
+
+    @property
+    def is_chat(self) -> bool:
+        return self.format == Webhook.Format.CHAT
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        if self.is_chat:
+            return {"Content-Type": "application/json", "User-Agent": "Keyturn"}
+        return signed_headers(self.event, self.body, self.keys, self.now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +139,7 @@ def deliver(delivery_id: UUID) -> int:
 
 
 def attempt(message: Message) -> Result:
-    """One POST; whatever is raised is a result. Nothing is sent unsigned."""
+    """One POST; whatever is raised is a result. Nothing is sent without its secret."""
     began = time.monotonic()
     if not message.keys:
         return Result(code="secret_unreadable")
@@ -120,22 +147,22 @@ def attempt(message: Message) -> Result:
         answer = send(
             "POST",
             message.url,
-            headers=signed_headers(
-                message.event, message.body, message.keys, message.now
-            ),
+            headers=message.headers,
             body=message.body.encode(),
             within=ANSWER_WITHIN,
             most=MOST_ANSWER,
         )
     except (NotSent, Unanswered) as error:
         return Result(code=error.code, milliseconds=_since(began))
-    return _result(answer, _since(began))
+    return _result(answer, _since(began), message.is_chat)
 
 
-def _result(answer: Answer, milliseconds: int) -> Result:
+def _result(answer: Answer, milliseconds: int, is_chat: bool) -> Result:
     status = answer.status
     wish = answer.headers.get("retry-after", "") if status in RETRY_AFTER else ""
     code = "" if 200 <= status < 300 else f"status_{status}"
+    if code and is_chat:
+        code = chat_code(answer.body) or code
     return Result(status=status, code=code, retry_after=wish, milliseconds=milliseconds)
 
 
@@ -186,28 +213,49 @@ def _next(verb: Verb, claimed: Claimed) -> Message | None:
     if not webhook.enabled:
         _drop(webhook)
         return None
-    delivery = _due(webhook.id, now).order_by("due_at", "id").first()
-    if delivery is None:
-        return None
+    for delivery in _due(webhook.id, now).order_by("due_at", "id")[:MOST_DROPPED]:
+        is_chat = webhook.format == Webhook.Format.CHAT
+        body = chat_body(webhook, delivery) if is_chat else delivery.body
+        if body is not None:
+            return _message(webhook, delivery, body, now)
+        _end(delivery.id, State.DROPPED)
+    return None
+
+
+def _message(
+    webhook: Webhook, delivery: WebhookDelivery, body: str, now: datetime
+) -> Message:
+    keys = tuple(_keys(webhook, now))
+    is_chat = webhook.format == Webhook.Format.CHAT
     return Message(
         delivery_id=delivery.id,
         attempts=delivery.attempts + 1,
         event=delivery.event,
-        url=webhook.url,
-        body=delivery.body,
-        keys=tuple(_keys(webhook, now)),
+        format=webhook.format,
+        url="".join(keys[:1]) if is_chat else webhook.url,
+        body=body,
+        keys=keys,
         now=now,
     )
 
 
+def _end(delivery_id: UUID, state: WebhookDelivery.State) -> None:
+    rows = WebhookDelivery.objects.filter(id=delivery_id, state=State.QUEUED)
+    rows.update(state=state, due_at=None, ended_at=ClockTimestamp())
+
+
 def _keys(webhook: Webhook, now: datetime) -> list[str]:
     """Its secrets, the newest first. What cannot be opened signs nothing."""
+    is_chat = webhook.format == Webhook.Format.CHAT
+    purpose = ADDRESS if is_chat else SIGNING
     living = Q(expires_at=None) | Q(expires_at__gt=now)
     found = []
     rows = WebhookSecret.objects.filter(living, webhook=webhook)
     for row in rows.order_by("-created_at"):
         try:
-            found.append(open_secret(webhook.tenant_id, webhook.id, bytes(row.sealed)))
+            found.append(
+                open_secret(webhook.tenant_id, webhook.id, bytes(row.sealed), purpose)
+            )
         except (Unreadable, Problem) as error:
             log.error(
                 "webhook_secret_unreadable", webhook=str(webhook.id), why=str(error)
@@ -283,7 +331,10 @@ def _rest(verb: Verb, claimed: Claimed, result: Result) -> None:
     if webhook is None:
         return
     failures = webhook.failures + 1
-    until = database_now() + rest_after(failures)
+    rest = rest_after(failures)
+    if result.status == TOO_MANY:  # It is about the address, not about one message.
+        rest = max(rest, wished(result.retry_after))
+    until = database_now() + rest
     _mine(claimed).update(failures=failures, resting_until=until)
     if result.status == GONE:
         why = "The address answered that it is gone for good (410)."

@@ -1,6 +1,9 @@
-"""Who is told: adding an address, changing it, and sending something again."""
+"""Who is told: adding an address, changing it, and sending something again.
 
-from collections.abc import Sequence
+What is done to chats alone is in `chats`; switching, testing and replaying is the same.
+"""
+
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -15,7 +18,7 @@ from approvals.publishing import publish_delivery
 from approvals.webhooks import OVERLAP, flaw_of, new_secret, seal_secret
 from audit.append import Actor
 from kernel.clock import ClockTimestamp, database_now
-from kernel.problems import declare
+from kernel.problems import NOT_FOUND, declare
 from kernel.update import update_exactly_one
 from tenants.checks import Acting, permitted
 from tenants.services.change import own
@@ -33,6 +36,9 @@ DISABLED: Final = declare(
 UNFINISHED: Final = declare(
     "webhook.still_queued", status=409, title="This message is on its way already"
 )
+
+CHATS_HOSTS: Final = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})
+"""Nobody there reads events; and as a chat's, their addresses are sealed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +70,10 @@ def create_webhook(
             tenant_id=tenant_id,
             url=url,
             description=description.strip(),
-            event_types=_in_order(event_types),
+            event_types=in_order(event_types, EVENT_TYPES),
             with_arguments=with_arguments,
         )
-        _record(verb, "webhook.created", actor, webhook)
+        record_webhook(verb, "webhook.created", actor, webhook)
         return NewSecret(webhook=webhook, secret=_add_secret(webhook))
 
     return perform(tenant_id, work)
@@ -88,15 +94,15 @@ def change_webhook(
 
     def work(verb: Verb) -> Webhook:
         actor = permitted(tenant_id, by)
-        webhook = own(Webhook, tenant_id, webhook_id)
+        webhook = _signed(tenant_id, webhook_id)
         change = {
             "url": url,
             "description": description.strip(),
-            "event_types": _in_order(event_types),
+            "event_types": in_order(event_types, EVENT_TYPES),
             "with_arguments": with_arguments,
         }
-        _update(webhook, **change)
-        _record(verb, "webhook.changed", actor, webhook)
+        update_webhook(webhook, **change)
+        record_webhook(verb, "webhook.changed", actor, webhook)
         return webhook
 
     return perform(tenant_id, work)
@@ -107,12 +113,12 @@ def rotate_secret(*, tenant_id: UUID, by: Acting, webhook_id: UUID) -> NewSecret
 
     def work(verb: Verb) -> NewSecret:
         actor = permitted(tenant_id, by)
-        webhook = own(Webhook, tenant_id, webhook_id)
+        webhook = _signed(tenant_id, webhook_id)
         now = database_now()
         living = Q(expires_at=None) | Q(expires_at__gt=now + OVERLAP)
         former = WebhookSecret.objects.filter(living, webhook=webhook)
         former.update(expires_at=now + OVERLAP)
-        _record(verb, "webhook.secret_rotated", actor, webhook)
+        record_webhook(verb, "webhook.secret_rotated", actor, webhook)
         return NewSecret(webhook=webhook, secret=_add_secret(webhook))
 
     return perform(tenant_id, work)
@@ -123,10 +129,10 @@ def end_former_secrets(*, tenant_id: UUID, by: Acting, webhook_id: UUID) -> None
 
     def work(verb: Verb) -> None:
         actor = permitted(tenant_id, by)
-        webhook = own(Webhook, tenant_id, webhook_id)
+        webhook = _signed(tenant_id, webhook_id)
         former = WebhookSecret.objects.filter(webhook=webhook, expires_at__isnull=False)
         former.update(expires_at=ClockTimestamp())
-        _record(verb, "webhook.former_secrets_ended", actor, webhook)
+        record_webhook(verb, "webhook.former_secrets_ended", actor, webhook)
 
     perform(tenant_id, work)
 
@@ -140,9 +146,9 @@ def switch_webhook(
         actor = permitted(tenant_id, by)
         webhook = own(Webhook, tenant_id, webhook_id)
         fresh = {"failures": 0, "resting_until": None, "why_disabled": ""}
-        _update(webhook, enabled=enabled, **fresh)
+        update_webhook(webhook, enabled=enabled, **fresh)
         kind = "webhook.enabled" if enabled else "webhook.disabled"
-        _record(verb, kind, actor, webhook)
+        record_webhook(verb, kind, actor, webhook)
         return webhook
 
     return perform(tenant_id, work)
@@ -203,16 +209,37 @@ def _requeue(delivery: WebhookDelivery) -> None:
 
 
 def _check(url: str, event_types: Sequence[str]) -> None:
+    check_address(url)
+    if urlsplit(url).hostname in CHATS_HOSTS:
+        raise URL_REFUSED("This is a chat's address: add it as a chat.", "/url")
+    check_types(event_types, EVENT_TYPES)
+
+
+def check_address(url: str) -> None:
+    """Raises `webhook.url_refused` (422)."""
     if flaw := flaw_of(url):
         raise URL_REFUSED(flaw, "/url")
-    unknown = set(event_types) - set(EVENT_TYPES)
+
+
+def check_types(event_types: Sequence[str], known: Collection[str]) -> None:
+    """Raises `webhook.event_types_refused` (422)."""
+    unknown = set(event_types) - set(known)
     if unknown or not event_types:
         said = ", ".join(sorted(unknown)) or "None was chosen."
         raise TYPES_REFUSED(said, "/event_types")
 
 
-def _in_order(event_types: Sequence[str]) -> list[str]:
-    return [one for one in EVENT_TYPES if one in set(event_types)]
+def in_order(event_types: Sequence[str], known: Collection[str]) -> list[str]:
+    """The chosen ones, in the order in which they are known."""
+    return [one for one in known if one in set(event_types)]
+
+
+def _signed(tenant_id: UUID, webhook_id: UUID) -> Webhook:
+    """One that has secrets to sign with. Raises `not_found` for a chat, too."""
+    webhook = own(Webhook, tenant_id, webhook_id)
+    if webhook.format != Webhook.Format.EVENTS:
+        raise NOT_FOUND("A chat's messages are not signed.")
+    return webhook
 
 
 def _require_enabled(webhook: Webhook) -> None:
@@ -229,17 +256,23 @@ def _add_secret(webhook: Webhook) -> str:
     return secret
 
 
-def _update(webhook: Webhook, **change: object) -> None:
+def update_webhook(webhook: Webhook, **change: object) -> None:
+    """Set these columns, in the database and in what is at hand."""
     update_exactly_one(Webhook.objects.filter(id=webhook.id), **change)
     for name, value in change.items():
         setattr(webhook, name, value)
 
 
-def _record(verb: Verb, kind: str, actor: Actor, webhook: Webhook) -> None:
+def record_webhook(
+    verb: Verb, kind: str, actor: Actor, webhook: Webhook, **more: object
+) -> None:
+    """The audit entry of a change: whom it tells, and of what."""
     data = {
+        "format": webhook.format,
         # Its path may be a secret.
         "host": urlsplit(webhook.url).netloc,
         "event_types": list(webhook.event_types),
         "with_arguments": webhook.with_arguments,
+        **more,
     }
     verb.record(kind, actor=actor, subject=("webhook", webhook.id), data=data)

@@ -33,9 +33,10 @@ class Received:
 
 @dataclass
 class Receiver:
-    """`status` is what it answers; `headers` come with it; it waits for `answering`."""
+    """`status` is what it answers, with `answer` and `headers`; it waits for `answering`."""
 
     status: int = 204
+    answer: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     received: list[Received] = field(default_factory=list)
     answering: threading.Event = field(default_factory=threading.Event)
@@ -74,8 +75,9 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
             self.send_response(receiver.status)
             for name, value in receiver.headers.items():
                 self.send_header(name, value)
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Length", str(len(receiver.answer)))
             self.end_headers()
+            self.wfile.write(receiver.answer)
 
         def log_message(self, *args: object) -> None:
             """Quiet: the test looks at what was received."""
