@@ -9,6 +9,7 @@ from typing import Any
 from approvals.models import Decision, Request, ResumeJob
 from approvals.policy.beforehand import Constraint
 from approvals.services.break_glass import break_glass
+from approvals.services.chats import add_chat
 from approvals.services.policy_drafts import save_policy_draft
 from approvals.services.redeem import redeem
 from approvals.services.snoozing import snooze
@@ -210,7 +211,15 @@ def _webhook(stage: Stage, home: str) -> dict[str, str]:
     ).webhook
     message = ping_webhook(**told, webhook_id=hook.id)
     switch_webhook(**told, webhook_id=hook.id, enabled=False)
+    chat = add_chat(
+        **told,
+        url="https://nobody.invalid/services/T0GALLERY/B0GALLERY/n0t4S3cr3t",
+        event_types=["approval.expired"],
+        queue_id=stage.queue.id,
+        description="#payments",
+    )
     return {
+        "chat": f"{home}/webhooks/{chat.id}",
         "webhook": f"{home}/webhooks/{hook.id}",
         "delivery": f"{home}/deliveries/{message.id}",
     }
