@@ -93,15 +93,11 @@ def happenings(notes: Iterable[Note]) -> list[Happening]:
 
 
 def keys_turned(notes: Iterable[Note]) -> list[Happening]:
-    """The approvals among the notes that still leave another person's key to turn."""
-    noted = list(notes)
-    granted = {one.data["request"] for one in noted if one.kind == "grant.issued"}
+    """The approvals among the notes; which of them leave it waiting, rows say."""
     return [
         happening(one.id, ANOTHER_KEY, one.subject, one.data)
-        for one in noted
-        if one.kind == "decision.recorded"
-        and one.data.get("verdict") == "approve"
-        and one.data["request"] not in granted
+        for one in notes
+        if one.kind == "decision.recorded" and one.data.get("verdict") == "approve"
     ]
 
 

@@ -39,11 +39,6 @@ NOBODY: Final = Empty(
     sentence="Add an address below, whose messages are signed, or a chat.",
     icon="external",
 )
-NOTHING: Final = Empty(
-    title="Nothing was sent yet",
-    sentence="Send a ping, or wait for an event.",
-    icon="external",
-)
 
 
 def webhooks_view(
@@ -85,7 +80,7 @@ def webhook_view(
         form=form,
         deliveries=tuple(_delivery(one, slug) for one in found[:PAGE]),
         pages=_pages(slug, webhook_id, before, found),
-        empty=None if found else NOTHING,
+        empty=None if found else _nothing(webhook),
         now=now,
         secret=secret,
         notice=notice,
@@ -168,6 +163,15 @@ def _counted(rows: QuerySet[Webhook]) -> QuerySet[Webhook]:
     )
     named = annotated.select_related("queue")
     return named.order_by("created_at").fetch_mode(FETCH_RAISE)
+
+
+def _nothing(webhook: Webhook) -> Empty:
+    test = "a test message" if webhook.format == Webhook.Format.CHAT else "a ping"
+    return Empty(
+        title="Nothing was sent yet",
+        sentence=f"Send {test}, or wait for an event.",
+        icon="external",
+    )
 
 
 def _row(webhook: Webhook, slug: str) -> WebhookRow:

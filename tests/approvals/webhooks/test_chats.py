@@ -9,7 +9,7 @@ from django.db import IntegrityError
 
 from approvals.chat import CHAT_TYPES
 from approvals.happenings import ANOTHER_KEY, EVENT_TYPES
-from approvals.models import Decision, Webhook, WebhookDelivery
+from approvals.models import Decision, Webhook, WebhookDelivery, WebhookSecret
 from approvals.resume.delivering import Message
 from approvals.services.chats import add_chat, change_chat
 from approvals.services.erasure import erase_session
@@ -353,6 +353,9 @@ def test_it_can_be_replaced_or_left(stage: Stage, receiver: Receiver) -> None:
         stage.ask()
         chat.turn()
         assert (len(receiver.received), len(other.received)) == (1, 1)
+    with tenant_transaction(stage.tenant_id):
+        living = WebhookSecret.objects.filter(expires_at=None)
+        assert living.count() == 1
     assert kinds_of(stage.tenant_id, chat.webhook.id) == [
         "webhook.created",
         "webhook.changed",
