@@ -77,11 +77,21 @@
 
   const places = new Map(), ticked = new Set(), unfolded = new Set();
   const boxes = (part) => part.querySelectorAll("input[name=pick]");
-  let told = document.getElementById("list")?.dataset.say;
+  let told = document.getElementById("list")?.dataset.say, held = null;
+  // What has the focus is found again by what it is, for few parts have an id.
+  const sign = (part) => part.localName + ["id", "href", "name", "value", "popovertarget", "data-key"]
+    .filter((name) => part.hasAttribute(name))
+    .map((name) => `[${name}=${CSS.escape(part.getAttribute(name))}]`).join("");
   addEventListener("htmx:beforeSwap", ({ detail }) => {
     for (const part of detail.target.querySelectorAll("[data-keep-scroll]")) places.set(part.id, part.scrollTop);
     for (const one of detail.target.querySelectorAll("details[id]")) unfolded[one.open ? "add" : "delete"](one.id);
     for (const box of boxes(detail.target)) ticked[box.checked ? "add" : "delete"](box.value);
+    const focus = document.activeElement;
+    held = detail.target.contains(focus) ? sign(focus) : null;
+  });
+  addEventListener("htmx:afterSwap", ({ detail }) => {
+    if (held) (detail.elt.querySelector(held) ?? detail.elt).focus({ preventScroll: true });
+    held = null;
   });
   addEventListener("htmx:afterSettle", ({ detail }) => {
     for (const part of detail.elt.querySelectorAll("[data-keep-scroll]")) part.scrollTop = places.get(part.id) ?? 0;
