@@ -51,6 +51,24 @@ def test_a_fold_stays_open_while_the_list_is_drawn_anew(visit: Visit) -> None:
     expect(hidden).to_be_visible()
 
 
+def test_the_focus_stays_while_the_list_is_drawn_anew(visit: Visit) -> None:
+    """On what had it, and where that is gone, on the list: never back at the top."""
+    stage, asked = tagging()
+    page = visit(stage.bob).page
+    page.goto(f"/t/{stage.house.tenant.slug}/queue")
+    facet = page.get_by_label("Filter by risk").get_by_role("link").last
+    facet.focus()
+    stage.ask(tool="tag", arguments={"tag": "new"})
+    expect(page.locator(".list h2 .count")).to_have_text(str(len(asked) + 1))
+    expect(facet).to_be_focused()
+    lone = stage.ask()
+    link = page.locator(f"#req-{lone.id}")
+    link.focus()
+    stage.answer(lone)
+    expect(link).to_have_count(0)
+    expect(page.locator("#list")).to_be_focused()
+
+
 def test_what_was_approved_together_is_taken_back(visit: Visit) -> None:
     stage, asked = tagging()
     stage.policy(wait=3_600)
