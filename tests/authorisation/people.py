@@ -1,4 +1,7 @@
-"""Sam, who stands to each of seven requests otherwise, and becomes everybody in turn."""
+"""Sam, who stands to each of seven requests otherwise, and becomes everybody in turn.
+
+Tess is a stranger to all of it, and may do all.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -54,12 +57,13 @@ class Things:
 class People:
     stage: GlassStage
     sam: Somebody
+    tess: Somebody
     things: dict[str, Things]
 
     @property
     def person(self) -> Person:
         """Sam, who has just signed in."""
-        return replace(self.sam.person, authenticated_ago=1.0, methods=("password",))
+        return signed_in(self.sam)
 
     def become(self, who: Standing) -> None:
         """By the verbs that administrators use."""
@@ -73,12 +77,18 @@ class People:
             (give_right if right in who.held else take_right)(**one, right=right)
 
 
+def signed_in(somebody: Somebody) -> Person:
+    return replace(somebody.person, authenticated_ago=1.0, methods=("password",))
+
+
 def gather_people() -> People:
     stage = glass_stage()
     stage.permit(rules=[{"approvals": 1}], editor_counts=False)
     sam = fresh_member(stage.house.alice, "Sam", role=Role.ADMIN)
-    give(stage, sam, *RIGHTS)
-    people = People(stage=stage, sam=sam, things={})
+    tess = fresh_member(stage.house.alice, "Tess")
+    for one in (sam, tess):
+        give(stage, one, *RIGHTS)
+    people = People(stage=stage, sam=sam, tess=tess, things={})
     for relation in RELATIONS:
         asking = ASKING.get(relation, as_anybody)(people)
         people.things[relation] = _things(people, asking, relation)
@@ -181,17 +191,29 @@ ASKING: Final[dict[str, Callable[[People], GlassStage]]] = {
 }
 
 
-def answering(
-    verdict: Decision.Verdict, **said: Any
-) -> Callable[[Person, Things], Any]:
-    def act(person: Person, things: Things) -> Any:
-        answer = Answer(verdict=verdict, digest=things.digest, reason=WHY, **said)
+def answering(verdict: Decision.Verdict, **said: Any) -> Callable[..., Any]:
+    def act(person: Person, things: Things, on_behalf_of: UUID | None = None) -> Any:
+        answer = Answer(
+            verdict=verdict,
+            digest=things.digest,
+            reason=WHY,
+            on_behalf_of=on_behalf_of,
+            **said,
+        )
         return decide(person, request_id=things.pending.id, answer=answer)
 
     return act
 
 
+ANSWERS: Final[dict[str, Callable[..., Any]]] = {
+    "reject": answering(V.REJECT),
+    "request changes": answering(V.REQUEST_CHANGES),
+    "approve": answering(V.APPROVE),
+    "respond": answering(V.RESPOND, response="Later."),
+    "edit": answering(V.EDIT, arguments={**ARGUMENTS, "amount": "2.00"}),
+}
 ACTS: Final[dict[str, Callable[[Person, Things], Any]]] = {
+    **ANSWERS,
     "comment": lambda person, on: comment(person, request_id=on.pending.id, text="Hm."),
     "snooze": lambda person, on: snooze(
         person, request_id=on.pending.id, length=timedelta(hours=1)
@@ -202,11 +224,6 @@ ACTS: Final[dict[str, Callable[[Person, Things], Any]]] = {
         person, request_id=on.pending.id, to=on.colleague
     ),
     "release": lambda person, on: release(person, request_id=on.pending.id),
-    "reject": answering(V.REJECT),
-    "request changes": answering(V.REQUEST_CHANGES),
-    "approve": answering(V.APPROVE),
-    "respond": answering(V.RESPOND, response="Later."),
-    "edit": answering(V.EDIT, arguments={**ARGUMENTS, "amount": "2.00"}),
     "revoke": lambda person, on: revoke(person, request_id=on.approved.id, reason=WHY),
     "resolve": lambda person, on: resolve_effect(
         person, effect_id=on.effect, outcome="confirmed", evidence=WHY

@@ -6,6 +6,9 @@ rights      each act takes a right of its own on the queue, whatever the role; s
             something takes none. Else: not_permitted.
 own side    whoever is on the side that asks turns no key, edits nothing and breaks no
             glass, and does not look into one. Else: own_request.
+for others  who answers for somebody is held to all of this for themselves; and whoever
+            is away must be a member who decides there, and not on the side that asks.
+            An edit is nobody's but one's own. Else: not_standing_in, not_eligible.
 """
 
 from dataclasses import dataclass
@@ -15,6 +18,8 @@ MAY: Final = "may"
 HIDDEN: Final = "not_found"
 FORBIDDEN: Final = "not_permitted"
 OWN: Final = "own_request"
+NOT_IN_PLACE: Final = "not_standing_in"
+NOT_COUNTED: Final = "not_eligible"
 
 ROLES: Final = ("owner", "admin", "auditor", "reviewer", "developer")
 OVERSEERS: Final = frozenset({"owner", "admin", "auditor"})
@@ -86,6 +91,25 @@ def expected(verb: str, who: Standing, relation: str) -> str:
     if not _has_right(verb, who):
         return FORBIDDEN
     return OWN if relation in EXCLUDED.get(verb, ()) else MAY
+
+
+def expected_instead(verb: str, who: Standing, relation: str) -> str:
+    """What a stranger is answered who may do all there, and answers for that person."""
+    if not who.role or verb == "edit":
+        return NOT_IN_PLACE
+    if relation in SIDE:
+        return OWN
+    return MAY if "decide" in who.held else NOT_COUNTED
+
+
+def expected_for(verb: str, who: Standing, relation: str) -> str:
+    """What that person is answered, who answers for such a stranger."""
+    own = expected(verb, who, relation)
+    if own != MAY:
+        return own
+    if verb == "edit":
+        return NOT_IN_PLACE
+    return OWN if relation in SIDE else MAY
 
 
 def _has_right(verb: str, who: Standing) -> bool:
