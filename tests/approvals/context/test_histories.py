@@ -221,7 +221,7 @@ def test_the_budget_is_held_and_no_pair_is_parted(
 
 @given(items=HISTORIES, how=SUMMARISERS, room=st.sampled_from([1_500, 2_500, 8_000]))
 @settings(
-    max_examples=25,
+    max_examples=12,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
