@@ -129,7 +129,7 @@ _SESSION = " ".join(
         "transaction_timeout": "10s",
         "default_transaction_isolation": r"read\ committed",
         # Joins are written from what is sought; to weigh all orders of nine tables takes
-        # longer than any of them. docs/decisions/0044-joins-as-written.md
+        # longer than any of them. docs/decisions/0045-joins-as-written.md
         "join_collapse_limit": "4",
     }.items()
 )
