@@ -247,6 +247,12 @@ class JoinLinkForm(RoleForm):
     name = forms.CharField(max_length=200)
 
 
+class OneLinkForm(forms.Form):
+    """One of the links to join."""
+
+    link = forms.UUIDField()
+
+
 class OneIdentityForm(forms.Form):
     """One external identity of a member."""
 

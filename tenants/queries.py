@@ -21,6 +21,7 @@ from tenants.models import (
     ApiKey,
     AskCount,
     ExternalIdentity,
+    JoinLink,
     KeyUse,
     Member,
     Role,
@@ -70,10 +71,30 @@ def addresses_of(members: Iterable[Member]) -> dict[UUID, str]:
     known = {one.id: one.user.email for one in people}
     made = [id for id, email in known.items() if email.endswith(f"@{NO_ADDRESS}")]
     if made:
-        rows = ExternalIdentity.objects.filter(member_id__in=made).order_by("-id")
+        rows = ExternalIdentity.objects.filter(member_id__in=made, ended_at=None)
+        rows = rows.order_by("-id")
         told = dict(rows.values_list("member_id", "email"))
         known |= {id: told.get(id, "") for id in made}
     return known
+
+
+def is_known_here(tenant_id: UUID, email: str) -> bool:
+    """Whether an address is that of a member of this tenant, active or not.
+
+    By their own account, or as a provider told it, also of an identity that was
+    disconnected since. Two keys of one person are one key: whoever is known comes in by
+    no other way. Nobody else's members are looked at. An empty address is nobody's.
+    """
+    told_so = ExternalIdentity.objects.filter(tenant_id=tenant_id, email__iexact=email)
+    here = Member.objects.filter(tenant_id=tenant_id)
+    known = Q(user__email__iexact=email) | Q(id__in=told_so.values("member_id"))
+    return bool(email) and here.filter(known).exists()
+
+
+def open_links(tenant_id: UUID) -> QuerySet[JoinLink]:
+    """The links to join that still open something."""
+    rows = JoinLink.objects.filter(tenant_id=tenant_id, used_at=None, revoked_at=None)
+    return rows.filter(expires_at__gt=ClockTimestamp())
 
 
 def active_owners(tenant_id: UUID) -> QuerySet[Member]:

@@ -23,6 +23,7 @@ from oversight.administration.answering import (
 from oversight.forms import (
     JoinLinkForm,
     MappingForm,
+    OneLinkForm,
     OneMappingForm,
     SingleSignOnForm,
 )
@@ -31,7 +32,7 @@ from oversight.showing import page
 from tenants.access import ADMINISTRATORS
 from tenants.models import Role
 from tenants.pages import member_page
-from tenants.services.entering import make_join_link
+from tenants.services.join_links import make_join_link, revoke_join_link
 from tenants.services.single_sign_on import (
     allow_passwords,
     configure,
@@ -108,6 +109,11 @@ def _link(request: DeskRequest) -> str:
     return make_join_link(**acting(request), name=given["name"], role=role)
 
 
+def _revoke_link(request: DeskRequest) -> None:
+    link = chosen(OneLinkForm(request.POST))["link"]
+    revoke_join_link(**acting(request), link_id=link)
+
+
 ACTS: Final[Mapping[str, Callable[[DeskRequest], str | None]]] = {
     "configure": _configure,
     "end": _end,
@@ -116,6 +122,7 @@ ACTS: Final[Mapping[str, Callable[[DeskRequest], str | None]]] = {
     "map": _map,
     "unmap": _unmap,
     "link": _link,
+    "revoke_link": _revoke_link,
 }
 TYPED: Final = frozenset({"configure", "map", "link"})  # the others are buttons
 

@@ -79,7 +79,7 @@ def member_view(
     inside = {one.id for one in groups}
     others = Group.objects.exclude(id__in=inside).order_by("name")
     (row,) = person_rows(member.slug, [found])
-    known = ExternalIdentity.objects.filter(member_id=found.id).order_by("id")
+    known = ExternalIdentity.objects.filter(member_id=found.id, ended_at=None)
     return MemberView(
         back_href=address("people", member.slug),
         here=address("person", member.slug, found.id),
@@ -91,7 +91,7 @@ def member_view(
         others=tuple(map(_choice, others)),
         identities=tuple(
             Choice(value=str(one.id), text=f"{one.subject} · {one.issuer}")
-            for one in known
+            for one in known.order_by("id")
         ),
         form=form or Form(),
         now=database_now(),

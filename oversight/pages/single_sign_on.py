@@ -9,7 +9,11 @@ from django.urls import reverse
 from approvals.pages.addresses import address
 from approvals.presentation.shell import Notice
 from oversight.presentation.forms import Choice, Form
-from oversight.presentation.single_sign_on import MappingRow, SingleSignOnView
+from oversight.presentation.single_sign_on import (
+    LinkRow,
+    MappingRow,
+    SingleSignOnView,
+)
 from tenants.access import Membership
 from tenants.models import (
     ExternalIdentity,
@@ -18,7 +22,7 @@ from tenants.models import (
     Role,
     SingleSignOn,
 )
-from tenants.queries import active_members
+from tenants.queries import active_members, open_links
 from tenants.services.single_sign_on import ROLES
 
 ITS_OWN_NAME: Final = "https://…, exactly as it calls itself"
@@ -54,6 +58,7 @@ def single_sign_on_view(
         roles=_roles(set_up.typed.get("role", Role.REVIEWER)),
         link_roles=_roles(shown.typed.get("role", Role.REVIEWER)),
         mappings=_mappings(),
+        links=_links(member),
         groups=_groups(),
         form=set_up,
         mapping_form=_of("map", shown),
@@ -85,7 +90,7 @@ def _of(act: str, form: Form) -> Form:
 def _connected(config: SingleSignOn | None) -> int:
     if config is None:
         return 0
-    rows = ExternalIdentity.objects.filter(issuer=config.issuer)
+    rows = ExternalIdentity.objects.filter(issuer=config.issuer, ended_at=None)
     return rows.filter(member__active=True, member__user__is_active=True).count()
 
 
@@ -94,6 +99,20 @@ def _mappings() -> tuple[MappingRow, ...]:
     return tuple(
         MappingRow(id=str(one.id), value=one.value, group=one.group.name)
         for one in rows
+    )
+
+
+def _links(member: Membership) -> tuple[LinkRow, ...]:
+    rows = open_links(member.tenant_id).select_related("created_by")
+    return tuple(
+        LinkRow(
+            id=str(one.id),
+            name=one.name,
+            role=Role(one.role).label,
+            by=one.created_by.name if one.created_by else "An operator",
+            ends_at=one.expires_at,
+        )
+        for one in rows.order_by("expires_at", "id")
     )
 
 

@@ -1,6 +1,7 @@
 """A tenant's own provider, as its page shows it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from approvals.presentation.shell import Notice
 from oversight.presentation.forms import Choice, Form
@@ -13,6 +14,17 @@ class MappingRow:
     id: str
     value: str
     group: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkRow:
+    """A link to join that still opens something. The link itself is shown to nobody."""
+
+    id: str
+    name: str
+    role: str
+    by: str
+    ends_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +49,7 @@ class SingleSignOnView:
     roles: tuple[Choice, ...]
     link_roles: tuple[Choice, ...]
     mappings: tuple[MappingRow, ...]
+    links: tuple[LinkRow, ...]
     groups: tuple[Choice, ...]
     form: Form
     mapping_form: Form

@@ -3,6 +3,7 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from kernel.clock import ClockTimestamp
 from tenants.models.base import TenantForeignKey, TenantModel
 from tenants.models.people import Member, Role
 
@@ -13,6 +14,7 @@ class Invitation(TenantModel):
     The row is gone once it was accepted or revoked: the audit log keeps that it was.
     `link` is the SHA-256 of the link's token, which is stored nowhere; `serial` counts
     the links, of which only the newest opens. `invited_by` is null for the operator.
+    `sent_at` is when the newest was made.
     """
 
     email = models.EmailField()
@@ -22,6 +24,7 @@ class Invitation(TenantModel):
     invited_by = TenantForeignKey(Member, null=True)
     serial = models.PositiveIntegerField(default=0)
     link = models.BinaryField(max_length=32)
+    sent_at = models.DateTimeField(db_default=ClockTimestamp())
     expires_at = models.DateTimeField()
     until = models.DateTimeField(null=True)  # for guests: when they are strangers again
 

@@ -45,20 +45,26 @@ class ExternalIdentity(TenantModel):
     """A person as an issuer names them, who is one member here and nobody elsewhere.
 
     `email` is what the provider said last. It is for reading, and links nothing.
+    `ended_at`: since when it leads to nobody. Such a row stays, so that whoever was
+    disconnected is nobody new; connecting them again takes it up.
     """
 
     issuer = models.CharField(max_length=500)
     subject = models.CharField(max_length=255)
     member = TenantForeignKey(Member)
     email = models.CharField(max_length=254, blank=True)
+    ended_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["tenant", "issuer", "subject"], name="external_identity_once"
+                fields=["tenant", "issuer", "subject"],
+                condition=models.Q(ended_at=None),
+                name="external_identity_once",
             ),
             models.UniqueConstraint(
                 fields=["tenant", "member", "issuer"],
+                condition=models.Q(ended_at=None),
                 name="external_identity_per_member",
             ),
         ]
@@ -73,3 +79,4 @@ class JoinLink(TenantModel):
     created_by = TenantForeignKey(Member, null=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)

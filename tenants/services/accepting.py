@@ -11,11 +11,12 @@ from django.db.models import Q
 
 from audit.append import Actor
 from kernel.clock import database_now
-from kernel.problems import Problem, declare
+from kernel.problems import declare
 from kernel.scope import tenant_transaction
-from tenants.checks import Operator, permitted_role
 from tenants.models import Group, Invitation, Member, Role, User
-from tenants.services.change import change
+from tenants.queries import is_known_here
+from tenants.services.admission import require_maker, require_running
+from tenants.services.change import ALREADY_SO, change
 from tenants.services.groups import join_group
 from tenants.services.inviting import digest_of
 from tenants.services.names import checked_name
@@ -96,10 +97,14 @@ def _accepted(token: str, whoever: Joins, name: str) -> Member:
 
     def work(verb: Verb) -> Member:
         invitation = _standing(token)
-        _require_inviter(invitation)
+        require_running(tenant_id)
+        role, by = Role(invitation.role), invitation.invited_by_id
+        require_maker(tenant_id, by, role, ENDED)
         user = whoever()
         if not (user.is_active and user.email == invitation.email):
             raise NOT_THEIRS()
+        if is_known_here(tenant_id, invitation.email):
+            raise ALREADY_SO("Somebody with this address is a member here already.")
         _use_up(invitation)
         return _admitted(verb, invitation, user, name)
 
@@ -124,17 +129,6 @@ def _use_up(invitation: Invitation) -> None:
     rows = Invitation.objects.filter(id=invitation.id, serial=invitation.serial)
     if rows.delete()[0] != 1:
         raise ENDED()
-
-
-def _require_inviter(invitation: Invitation) -> None:
-    """Whoever may not invite any more has nobody come in, either."""
-    by = invitation.invited_by_id or Operator.CONSOLE
-    try:
-        permitted_role(invitation.tenant_id, by, Role(invitation.role))
-    except Problem as problem:
-        if problem.code == "tenant_stopped":
-            raise
-        raise ENDED("Ask for another one.") from problem
 
 
 def _standing(token: str) -> Invitation:

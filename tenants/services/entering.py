@@ -1,20 +1,19 @@
 """Entering by a tenant's provider: who an external identity is here, and nowhere else."""
 
-import secrets
 from dataclasses import dataclass
-from datetime import timedelta
 from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
 from django.contrib.auth.hashers import make_password
-from django.db.models import Q
+from django.db.models import QuerySet
 
 from audit.append import Actor
-from kernel.clock import ClockTimestamp, database_now
+from kernel.clock import ClockTimestamp
 from kernel.ids import new_id
 from kernel.problems import NOT_FOUND, declare
-from tenants.checks import Acting, Operator, permitted, permitted_role
+from kernel.update import update_exactly_one
+from tenants.checks import Acting, permitted, permitted_role
 from tenants.models import (
     ExternalIdentity,
     Group,
@@ -25,16 +24,15 @@ from tenants.models import (
     SingleSignOn,
     User,
 )
-from tenants.queries import NO_ADDRESS, active_member
+from tenants.queries import NO_ADDRESS, active_member, is_known_here
+from tenants.services.admission import require_maker, require_running
 from tenants.services.change import change, own
 from tenants.services.groups import join_group, leave_group
-from tenants.services.names import checked_name
+from tenants.services.join_links import LINK_DEAD, use_link
 from tenants.services.people import admit
+from tenants.services.public_issuers import is_public
 from tenants.services.sessions import end_sessions_by
-from tenants.services.single_sign_on import ROLES, SETTINGS_REFUSED
 from tenants.verbs import Verb
-
-LINK_DAYS: Final = 7
 
 NOT_INVITED: Final = declare(
     "sso.not_invited",
@@ -46,14 +44,14 @@ ACCOUNT_EXISTS: Final = declare(
     status=409,
     title="Somebody with this e-mail address is a member already",
 )
-LINK_DEAD: Final = declare(
-    "sso.link_dead", status=410, title="This link was used, or its time is over"
+DISCONNECTED: Final = declare(
+    "sso.disconnected", status=403, title="You were disconnected from this tenant"
 )
 MEMBER_ENDED: Final = declare(
     "sso.member_ended", status=403, title="Your membership has ended"
 )
 
-PROVIDER: Final = "single-sign-on"
+SYSTEM: Final = Actor("system", "single-sign-on")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +79,9 @@ def enter(
     """Find the member that an identity is, or make them; give and take mapped groups.
 
     Whoever only proves who they are is nobody new: then not `admit_new`.
-    Raises `not_found` where the provider is not the tenant's any more, `sso.not_invited`
-    and `sso.member_ended` (403), `sso.account_exists` (409), `sso.link_dead` (410).
+    Raises `not_found` where the provider is not the tenant's any more, `sso.not_invited`,
+    `sso.disconnected` and `sso.member_ended` (403), `sso.account_exists` and
+    `tenant_stopped` (409), `sso.link_dead` (410).
     """
 
     def work(verb: Verb) -> Entered:
@@ -91,7 +90,7 @@ def enter(
         if identity is None:
             if not admit_new:
                 raise NOT_INVITED("Sign in before you prove who you are.")
-            identity = _admit(verb, config, told, link)
+            identity = _let_in(verb, config, told, link)
         member = active_member(tenant_id, identity.member_id)
         if member is None:
             raise MEMBER_ENDED("Ask those who administer the tenant.")
@@ -123,49 +122,24 @@ def connect(*, tenant_id: UUID, member_id: UUID, told: Told) -> None:
 def disconnect(
     *, tenant_id: UUID, by: Acting, member_id: UUID, identity_id: UUID
 ) -> None:
-    """Let a member enter by this identity no more, and end what began with it."""
+    """Let a member enter by this identity no more, and end what began with it.
+
+    The row stays and says so: else it would be somebody new at the next sign-in.
+    """
 
     def work(verb: Verb) -> None:
         permitted(tenant_id, by)
         identity = own(ExternalIdentity, tenant_id, identity_id)
         member = own(Member, tenant_id, member_id)
-        if identity.member_id != member.id:
+        if identity.member_id != member.id or identity.ended_at is not None:
             raise NOT_FOUND()
         actor = permitted_role(tenant_id, by, Role(member.role))
-        identity.delete()
+        living = ExternalIdentity.objects.filter(id=identity_id, ended_at=None)
+        update_exactly_one(living, ended_at=ClockTimestamp())
         _record(verb, "member.identity_removed", actor, member.id, identity)
         verb.after_commit(lambda: end_sessions_by([identity_id]))
 
     change(tenant_id, work)
-
-
-def make_join_link(*, tenant_id: UUID, by: Acting, name: str, role: Role) -> str:
-    """A secret for one new member, to be shown once; it lives for a week.
-
-    It makes a member and connects nobody who is one, so whoever makes it becomes nobody
-    else with it. Raises `sso.settings_refused` and `name_invalid` (422).
-    """
-    text = secrets.token_urlsafe(32)
-
-    def work(verb: Verb) -> str:
-        actor = permitted_role(tenant_id, by, role)
-        if role not in ROLES:
-            raise SETTINGS_REFUSED("Give them this role once they are here.", "/role")
-        row = JoinLink.objects.create(
-            tenant_id=tenant_id,
-            digest=_digest(text),
-            name=checked_name(name, most=200),
-            role=role,
-            created_by_id=None if isinstance(by, Operator) else by,
-            expires_at=database_now() + timedelta(days=LINK_DAYS),
-        )
-        data = {"name": row.name, "role": role.value}
-        verb.record(
-            "sso.link_made", actor=actor, subject=("tenant", tenant_id), data=data
-        )
-        return text
-
-    return change(tenant_id, work)
 
 
 def _config(tenant_id: UUID, told: Told) -> SingleSignOn:
@@ -177,44 +151,59 @@ def _config(tenant_id: UUID, told: Told) -> SingleSignOn:
     return config
 
 
-def _known(tenant_id: UUID, told: Told) -> ExternalIdentity | None:
+def _of(tenant_id: UUID, told: Told) -> QuerySet[ExternalIdentity]:
     return ExternalIdentity.objects.filter(
         tenant_id=tenant_id, issuer=told.issuer, subject=told.subject
-    ).first()
+    )
 
 
-def _admit(verb: Verb, config: SingleSignOn, told: Told, link: str) -> ExternalIdentity:
-    """Make the identity a new member: by a link, or where all are let in."""
-    actor = Actor("system", PROVIDER)
-    if not link and not config.admits:
+def _known(tenant_id: UUID, told: Told) -> ExternalIdentity | None:
+    return _of(tenant_id, told).filter(ended_at=None).first()
+
+
+def _let_in(
+    verb: Verb, config: SingleSignOn, told: Told, link: str
+) -> ExternalIdentity:
+    """Make the identity a member: by a link, or where all are let in.
+
+    Whom somebody disconnected is not new, and comes back on purpose alone.
+    """
+    require_running(verb.tenant_id)
+    former = _of(verb.tenant_id, told).order_by("-ended_at").first()
+    if not link and former is not None:
+        raise DISCONNECTED("Ask those who administer the tenant for a link.")
+    if not link and not _admits(config):
         raise NOT_INVITED("Ask those who administer the tenant for a link.")
-    _refuse_second_account(verb.tenant_id, told.email)
-    row = _use(verb.tenant_id, link) if link else None
+    row = use_link(verb.tenant_id, link) if link else None
+    if former is not None and row is not None:
+        return _take_up(verb, former, row, told)
+    return _admit(verb, config, told, row)
+
+
+def _admits(config: SingleSignOn) -> bool:
+    """Also where it was set up before it was known that anybody has an account there."""
+    return config.admits and not is_public(config.issuer)
+
+
+def _admit(
+    verb: Verb, config: SingleSignOn, told: Told, row: JoinLink | None
+) -> ExternalIdentity:
+    if is_known_here(verb.tenant_id, told.email):
+        raise ACCOUNT_EXISTS("Sign in as you did so far, and connect the two.")
     role = Role(row.role if row else config.role)
     name = row.name if row else told.name
     user = _newcomer(name)
-    member = admit(verb, actor=actor, user=user, role=role, name=name)
-    return _identify(verb, actor, member.id, told)
+    member = admit(verb, actor=SYSTEM, user=user, role=role, name=name)
+    return _identify(verb, SYSTEM, member.id, told)
 
 
-def _refuse_second_account(tenant_id: UUID, email: str) -> None:
-    """Two keys of one person are one key. Members of this tenant alone are looked at."""
-    if not email:
-        return
-    here = Member.objects.filter(tenant_id=tenant_id)
-    told_so = ExternalIdentity.objects.filter(
-        tenant_id=tenant_id, email__iexact=email
-    ).values("member_id")
-    if here.filter(Q(user__email__iexact=email) | Q(id__in=told_so)).exists():
-        raise ACCOUNT_EXISTS("Sign in as you did so far, and connect the two.")
-
-
-def _use(tenant_id: UUID, link: str) -> JoinLink:
-    rows = JoinLink.objects.filter(tenant_id=tenant_id, digest=_digest(link))
-    live = rows.filter(used_at=None, expires_at__gt=database_now())
-    if not live.update(used_at=ClockTimestamp()):
-        raise LINK_DEAD("Ask for another one.")
-    return rows.get()
+def _take_up(
+    verb: Verb, former: ExternalIdentity, row: JoinLink, told: Told
+) -> ExternalIdentity:
+    """The member whom it led to before, and none else: by a link of who may touch them."""
+    role = Role(former.member.role)
+    require_maker(verb.tenant_id, row.created_by_id, role, LINK_DEAD)
+    return _identify(verb, SYSTEM, former.member_id, told)
 
 
 def _newcomer(name: str) -> User:
@@ -230,13 +219,19 @@ def _newcomer(name: str) -> User:
 def _identify(
     verb: Verb, actor: Actor, member_id: UUID, told: Told
 ) -> ExternalIdentity:
-    identity = ExternalIdentity.objects.create(
-        tenant_id=verb.tenant_id,
-        issuer=told.issuer,
-        subject=told.subject,
-        member_id=member_id,
-        email=told.email,
-    )
+    """From now on it leads to this member; the row that once did is taken up again."""
+    rows = _of(verb.tenant_id, told).filter(member_id=member_id)
+    identity = rows.exclude(ended_at=None).first()
+    if identity is not None:
+        update_exactly_one(rows.filter(id=identity.id), ended_at=None)
+    else:
+        identity = ExternalIdentity.objects.create(
+            tenant_id=verb.tenant_id,
+            issuer=told.issuer,
+            subject=told.subject,
+            member_id=member_id,
+            email=told.email,
+        )
     _record(verb, "member.identity_added", actor, member_id, identity)
     return identity
 
@@ -251,17 +246,12 @@ def _move_groups(verb: Verb, member: Member, told: frozenset[str]) -> None:
             "group_id", flat=True
         )
     )
-    actor = Actor("system", PROVIDER)
     for group in Group.objects.filter(tenant_id=verb.tenant_id, id__in=wanted):
         is_in = group.django_group_id in held
         if wanted[group.id] and not is_in:
-            join_group(verb, actor=actor, group=group, member_id=member.id)
+            join_group(verb, actor=SYSTEM, group=group, member_id=member.id)
         elif is_in and not wanted[group.id]:
-            leave_group(verb, actor=actor, group=group, member_id=member.id)
-
-
-def _digest(link: str) -> bytes:
-    return sha256(link.encode()).digest()
+            leave_group(verb, actor=SYSTEM, group=group, member_id=member.id)
 
 
 def _record(

@@ -22,7 +22,8 @@ from kernel.problems import declare
 from kernel.update import update_exactly_one
 from tenants.checks import Acting, Operator, permitted, permitted_role
 from tenants.letters import Item, Letter, absolute, inert, name_of, register_writer
-from tenants.models import Group, Invitation, Mail, Member, Role
+from tenants.models import Group, Invitation, Mail, Role
+from tenants.queries import is_known_here
 from tenants.services.change import ALREADY_SO, change, own
 from tenants.services.mailing import owe
 from tenants.services.names import checked_email, checked_name
@@ -31,9 +32,16 @@ from tenants.verbs import Verb
 
 PURPOSE: Final = "invitations"
 STANDS_FOR: Final = timedelta(days=7)
+SENT_EVERY: Final = timedelta(minutes=1)  # at most, to the same person
 FORGOTTEN_AFTER: Final = timedelta(days=30)  # since it ended unanswered
 INVITED: Final = declare(
     "already_invited", status=409, title="They are invited already"
+)
+TOO_SOON: Final = declare(
+    "invitation_too_soon", status=429, title="This invitation was sent a moment ago"
+)
+OVER: Final = declare(
+    "invitation_over", status=409, title="The guest's time is over already"
 )
 
 
@@ -85,16 +93,21 @@ def invite_member(
 
 
 def resend_invitation(*, tenant_id: UUID, by: Acting, invitation_id: UUID) -> Invited:
-    """Send a new link in the resender's name; the former one opens nothing any more."""
+    """Send a new link in the resender's name; the former one opens nothing any more.
+
+    Raises `invitation_too_soon` (429) within a minute of the last one, and
+    `invitation_over` (409) for a guest whose time is over.
+    """
 
     def work(verb: Verb) -> Invited:
         permitted(tenant_id, by)
         invitation = own(Invitation, tenant_id, invitation_id)
         actor = permitted_role(tenant_id, by, Role(invitation.role))
+        _refuse_again(invitation)
         invitation.serial += 1
         link = _open(invitation, by)
         rows = Invitation.objects.filter(id=invitation.id)
-        changed = ("serial", "link", "expires_at", "invited_by_id")
+        changed = ("serial", "link", "expires_at", "invited_by_id", "sent_at")
         update_exactly_one(
             rows, **{name: getattr(invitation, name) for name in changed}
         )
@@ -171,9 +184,14 @@ def digest_of(token: str) -> bytes:
 
 
 def _open(invitation: Invitation, by: Acting) -> str:
-    """From now on, for a while, in the name of `by`; the link that opens it."""
+    """From now on, for a while, in the name of `by`; the link that opens it.
+
+    A guest's stands for no longer than they may stay.
+    """
     invitation.invited_by_id = None if by is Operator.CONSOLE else by
-    invitation.expires_at = database_now() + STANDS_FOR
+    invitation.sent_at = database_now()
+    ends = invitation.sent_at + STANDS_FOR
+    invitation.expires_at = min(ends, invitation.until or ends)
     invitation.link = digest_of(token_of(invitation))
     return link_of(invitation)
 
@@ -201,10 +219,18 @@ def _sent(
 
 def _refuse_known(tenant_id: UUID, email: str) -> None:
     """Of this tenant alone: what is known elsewhere makes no difference."""
-    if Member.objects.filter(tenant_id=tenant_id, user__email=email).exists():
+    if is_known_here(tenant_id, email):
         raise ALREADY_SO("They are a member here, perhaps one without rights.")
     if Invitation.objects.filter(tenant_id=tenant_id, email=email).exists():
         raise INVITED("Send the invitation again, or revoke it.")
+
+
+def _refuse_again(invitation: Invitation) -> None:
+    now = database_now()
+    if invitation.until is not None and invitation.until <= now:
+        raise OVER("Revoke it, and invite them for another time.")
+    if invitation.sent_at > now - SENT_EVERY:
+        raise TOO_SOON("They were sent one just now. Wait a minute.")
 
 
 def _forget_old(tenant_id: UUID) -> None:

@@ -128,7 +128,7 @@ def refuse_passwords(*, tenant_id: UUID, by: UUID, through: UUID | None) -> None
         actor = permitted(tenant_id, by, roles=OWNERS)
         config = _config(tenant_id)
         own_identity = ExternalIdentity.objects.filter(
-            tenant_id=tenant_id, member_id=by, issuer=config.issuer
+            tenant_id=tenant_id, member_id=by, issuer=config.issuer, ended_at=None
         )
         if through is None or not own_identity.filter(id=through).exists():
             raise NOT_TRIED()

@@ -1,15 +1,17 @@
 """The pages of people and groups: who may touch whom, and what comes of it."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.db.models import F
 
 from approvals.access import holders
 from kernel.ids import new_id
 from kernel.scope import tenant_transaction
 from tenants.access import memberships
-from tenants.models import Member, Role, User
+from tenants.models import Invitation, Member, Role, User
 from tenants.services import (
     add_member,
     create_group,
@@ -108,6 +110,11 @@ def test_an_invitation_is_sent_again_and_taken_back(
 ) -> None:
     first = alice.post("people", asked()).context["people"]
     which = {"invitation": first.invited[0].id}
+    soon = alice.post("people", {"act": "resend", **which})
+    assert soon.status_code == 429
+    assert "Wait a minute" in text(soon)
+    with tenant_transaction(stage.tenant_id):
+        Invitation.objects.update(sent_at=F("sent_at") - timedelta(minutes=1))
     again = alice.post("people", {"act": "resend", **which}).context["people"]
     assert again.link.href != first.link.href
     assert alice.post("people", {"act": "revoke", **which}).status_code == 303

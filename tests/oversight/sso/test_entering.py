@@ -10,7 +10,7 @@ from kernel.scope import tenant_transaction
 from tenants.checks import Operator
 from tenants.models import ExternalIdentity, Group, Member, User
 from tenants.services import create_group, deactivate_member
-from tenants.services.entering import make_join_link
+from tenants.services.join_links import make_join_link
 from tenants.services.single_sign_on import (
     allow_passwords,
     end_single_sign_on,

@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import ProgrammingError, connection
 
+from audit.models import Entry
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
 from tenants.models import ExternalIdentity, GroupMapping, Role, SingleSignOn
 from tenants.services import create_group
-from tenants.services.entering import disconnect, make_join_link
+from tenants.services.entering import disconnect
+from tenants.services.join_links import make_join_link
 from tenants.services.public_issuers import is_public
 from tenants.services.single_sign_on import (
     configure,
@@ -128,6 +131,23 @@ def test_a_link_is_shown_once_and_only_its_digest_is_kept(alice: Reader) -> None
     assert not alice.get(PAGE).context["sso"].link
 
 
+def test_a_link_is_revoked_on_the_record(stage: Stage, alice: Reader) -> None:
+    alice.post(PAGE, SET_UP)
+    for name in (HOSTILE, "Nia"):
+        alice.post(PAGE, {"act": "link", "name": name, "role": "reviewer"})
+    page = alice.get(PAGE)
+    assert HOSTILE not in page.content.decode()
+    one, kept = page.context["sso"].links
+    assert (one.name, one.role, one.by) == (HOSTILE, "Reviewer", "Alice")
+    said = {"act": "revoke_link", "link": one.id}
+    assert alice.post(PAGE, said).status_code == 303
+    assert alice.post(PAGE, said).status_code == 404
+    assert alice.get(PAGE).context["sso"].links == (kept,)
+    with tenant_transaction(stage.tenant_id):
+        entry = Entry.objects.get(kind="sso.link_revoked")
+    assert entry.data == {"name": HOSTILE, "role": "reviewer"}
+
+
 def test_nobody_locks_the_tenant_without_having_come_by_the_provider(
     stage: Stage, alice: Reader
 ) -> None:
@@ -196,8 +216,38 @@ def test_a_member_is_disconnected_on_their_page(stage: Stage, alice: Reader) -> 
     carol = stage.reviewer("Carol")
     assert alice.post(f"people/{carol.id}", said).status_code == 404
     assert alice.post(page, said).status_code == 303
+    assert alice.post(page, said).status_code == 404
+    assert identity.subject not in text(alice.get(page))
+    assert alice.get(PAGE).context["sso"].connected == 0
     with tenant_transaction(stage.tenant_id):
-        assert not ExternalIdentity.objects.exists()
+        assert ExternalIdentity.objects.get().ended_at is not None
+
+
+def test_who_was_disconnected_has_not_come_by_the_provider(
+    stage: Stage, alice: Reader
+) -> None:
+    alice.post(PAGE, SET_UP)
+    alices = stage.house.alice.id
+    identity = identify(stage, stage.house.alice.member)
+    here = {"tenant_id": stage.tenant_id, "by": alices}
+    disconnect(**here, member_id=alices, identity_id=identity.id)
+    with pytest.raises(Problem, match="not_tried"):
+        refuse_passwords(**here, through=identity.id)
+
+
+def test_the_database_forgets_no_identity_and_moves_none(stage: Stage) -> None:
+    identity = identify(stage, stage.bob.member)
+    for sql in (
+        "DELETE FROM tenants_externalidentity WHERE id = %s",
+        "UPDATE tenants_externalidentity SET member_id = member_id WHERE id = %s",
+        "UPDATE tenants_externalidentity SET subject = 'x' WHERE id = %s",
+    ):
+        with (
+            pytest.raises(ProgrammingError, match="permission denied"),
+            tenant_transaction(stage.tenant_id),
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(sql, [identity.id])
 
 
 def test_an_admin_neither_names_a_provider_nor_ends_it(
@@ -241,5 +291,7 @@ def test_public_providers_are_known_however_they_are_written(
 
 
 def test_only_those_who_administer_see_it(stage: Stage, alice: Reader) -> None:
-    turned_away(alice, PAGE, "configure", "end", "refuse", "allow", "map", "link")
+    turned_away(
+        alice, PAGE, "configure", "end", "refuse", "allow", "map", "link", "revoke_link"
+    )
     assert alice.post(PAGE, {"act": "sudo"}).status_code == 404
