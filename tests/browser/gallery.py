@@ -28,7 +28,9 @@ from sessions.services.items import append_items
 from sessions.services.runs import record_transition, start_run
 from sessions.services.sessions import open_session
 from sessions.shipped import shipped
+from tenants.models import Role
 from tenants.services import accept_invitation, invite_guest
+from tenants.services.join_links import make_join_link
 from tenants.services.single_sign_on import configure, map_group
 from tests.approvals.glass_stage import give
 from tests.approvals.stage import Stage, fresh_stage
@@ -175,6 +177,8 @@ def _provider(stage: Stage) -> None:
     )
     group = stage.house.reviewers.id
     map_group(tenant_id=tenant_id, by=by, value="office/payments", group_id=group)
+    name = "Nora <script>alert(1)</script>" + "x" * 90
+    make_join_link(tenant_id=tenant_id, by=by, name=name, role=Role.REVIEWER)
 
 
 def _owned(stage: Stage) -> dict[str, str]:

@@ -10,6 +10,7 @@ from kernel.problems import Problem
 from kernel.scope import tenant_transaction
 from tenants.checks import Operator
 from tenants.models import ExternalIdentity, Member, Role, SingleSignOn
+from tenants.queries import addresses_of
 from tenants.services import change_role, deactivate_member, stop_tenant
 from tenants.services.entering import Told, connect, disconnect, enter
 from tenants.services.join_links import make_join_link
@@ -49,6 +50,12 @@ def end(house: House, identity: ExternalIdentity) -> None:
     )
 
 
+def mail_reaches(house: House, identity: ExternalIdentity) -> str:
+    with tenant_transaction(house.id):
+        member = Member.objects.select_related("user").get(id=identity.member_id)
+        return addresses_of([member])[member.id]
+
+
 def test_whoever_was_disconnected_is_nobody_new(
     house: House, provider: Provider
 ) -> None:
@@ -58,7 +65,9 @@ def test_whoever_was_disconnected_is_nobody_new(
     browser, _ = arrive(house, provider)
     (identity,) = identities(house)
     kept = Session.objects.get(session_key=browser.cookies["keyturn_session"].value)
+    assert mail_reaches(house, identity) == "nora@example.com"
     end(house, identity)
+    assert mail_reaches(house, identity) == ""
     assert enters(house, provider) == "sso.disconnected"
     kept.save(force_insert=True)  # also where its session outlived it
     assert browser.get(queue_of(house)).status_code == 404
