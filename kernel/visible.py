@@ -56,6 +56,8 @@ class Segment:
 
 def segments(text: str) -> list[Segment]:
     """The text in order, cut so that nothing in it stays unseen."""
+    if text and _ORDINARY.fullmatch(text):
+        return [Segment("text", text)]
     found: list[Segment] = []
     at = 0
     for mark in _marks(text):
@@ -122,6 +124,7 @@ _LINE_ESCAPES: Final = str.maketrans(
 _UNUSUAL: Final = re.compile(
     r"(?P<escape>\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~])|(?P<run>([^\t\n -~])\3*+)"
 )
+_ORDINARY: Final = re.compile(r"(?:[!-~]++ ?)*+")  # most texts: nothing to be marked
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _BLANK_RUN: Final = re.compile(
     rf"(?<![^\S\n])[^\S\n]{{{BLANK_RUN_SHOWN + 1},}}"  # starts only where a run does

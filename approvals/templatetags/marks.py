@@ -1,6 +1,7 @@
 """Icons, chips, risk and keys: every mark of ours on a page comes from here."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -21,6 +22,7 @@ TONES = {"": "chip"} | {
 
 
 @register.simple_tag
+@lru_cache(maxsize=1_000)  # a page has a hundred; names and classes are the templates' own words
 def icon(name: str, classes: str = "") -> SafeString:
     """A symbol of the sprite. It never speaks: a word always stands beside it."""
     return format_html(

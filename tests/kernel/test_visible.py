@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernel import visible
 from kernel.visible import Segment, findings, is_plain, segments, single_line
 
 TRICKS = (
@@ -36,6 +37,12 @@ def test_plain_pieces_hold_nothing_unseen(text: str) -> None:
             assert segment.why
             assert segment.finding
             assert segment.codepoint or segment.kind == "gap"
+
+
+@given(any_text | tricky_text | st.from_regex(visible._ORDINARY, fullmatch=True))
+def test_what_is_taken_for_ordinary_has_nothing_to_mark(text: str) -> None:
+    if visible._ORDINARY.fullmatch(text):
+        assert visible._marks(text) == []
 
 
 @given(any_text | tricky_text)
