@@ -7,13 +7,17 @@ is the installation's operator, so that nobody here is excluded by it.
 from dataclasses import dataclass, replace
 from typing import Any
 
-from approvals.models import Decision, Request
+from approvals.models import Decision, Grant, Request
 from approvals.services.break_glass import break_glass
 from approvals.services.policies import publish_policy
-from approvals.services.queues import give_right
+from approvals.services.queues import give_right, take_right
+from audit.models import Entry
 from kernel.scope import tenant_transaction
+from sessions.models import Run
 from tenants.checks import Operator
 from tenants.models import Role
+from tenants.services import deactivate_member
+from tests.approvals.changes import Approved
 from tests.approvals.stage import Stage, fresh_stage
 from tests.factories import Somebody, fresh_member
 
@@ -84,3 +88,52 @@ def glass_stage(mode: str = "agent", **definition: Any) -> GlassStage:
     made = GlassStage(house=stage.house, queue=stage.queue, tool=stage.tool, dave=dave)
     made.permit()
     return made
+
+
+UNSAID: Any = {"break_glass": None}
+
+
+def entries(stage: GlassStage, kind: str) -> list[dict[str, Any]]:
+    with tenant_transaction(stage.tenant_id):
+        return list(Entry.objects.filter(kind=kind).values_list("data", flat=True))
+
+
+def after_deactivation(stage: GlassStage) -> dict[str, Any]:
+    deactivate_member(
+        tenant_id=stage.tenant_id, by=stage.house.alice.id, member_id=stage.dave.id
+    )
+    return {}
+
+
+def take(stage: GlassStage) -> None:
+    take_right(
+        tenant_id=stage.tenant_id,
+        by=stage.house.alice.id,
+        queue_id=stage.queue.id,
+        right="break_glass",
+        member_id=stage.dave.id,
+    )
+
+
+def glass(case: Approved) -> GlassStage:
+    assert isinstance(case.stage, GlassStage)
+    return case.stage
+
+
+def case_of(stage: GlassStage, request: Request) -> Approved:
+    with tenant_transaction(stage.tenant_id):
+        run = Run.objects.get(id=request.run_id)
+    return Approved(stage=stage, request=request, run=run)
+
+
+def nothing_came_of_it(stage: GlassStage, request: Request) -> bool:
+    now = stage.fresh(request)
+    with tenant_transaction(stage.tenant_id):
+        granted = Grant.objects.filter(request=request).exists()
+    said = entries(stage, "approval.broke_glass")
+    return (now.state, granted, stage.broken(request), said) == (
+        Request.State.PENDING,
+        False,
+        0,
+        [],
+    )
