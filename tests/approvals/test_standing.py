@@ -7,9 +7,8 @@ import pytest
 from django.db import connection
 
 from approvals.beforehand import MADE, USED
-from approvals.models import Decision, Grant, Request, StandingApproval
+from approvals.models import Decision
 from approvals.policy.beforehand import Constraint
-from approvals.services.redeem import redeem
 from approvals.services.revise import revise
 from approvals.services.standing import (
     Terms,
@@ -18,71 +17,25 @@ from approvals.services.standing import (
 )
 from approvals.services.stopping import Target, stop
 from audit.models import Entry
-from checkpoints.services.tools import change_tool
 from kernel.problems import Problem
 from kernel.scope import tenant_transaction
-from sessions.models import Run
 from tenants.models import Role
-from tenants.services import add_agent_owner, deactivate_member, remove_from_group
-from tests.approvals.stage import ARGUMENTS, SCHEMA, Stage, fresh_stage
+from tests.approvals.stage import ARGUMENTS, fresh_stage
+from tests.approvals.standing_stage import (
+    DAY,
+    PERMITS,
+    S,
+    approved,
+    asked,
+    decision_of,
+    made,
+    own,
+    permitting,
+    use,
+)
 from tests.approvals.superuser import superuser
 from tests.concurrency import together
 from tests.factories import fresh_member
-
-DAY = 86_400
-PERMITS = {"expires_within": 7 * DAY, "uses": 3, "open": ["/payee", "/lines"]}
-S = Request.State
-
-
-def permitting(**more: Any) -> Stage:
-    stage = fresh_stage()
-    stage.policy(standing={**PERMITS, **more})
-    return stage
-
-
-def approved(stage: Stage, **asked: Any) -> Request:
-    request = stage.ask(**asked)
-    stage.answer(request)
-    return request
-
-
-def made(
-    stage: Stage, request: Request | None = None, **terms: Any
-) -> StandingApproval:
-    return make_standing(
-        stage.bob.person,
-        request_id=(request or approved(stage)).id,
-        terms=Terms(**{"seconds": DAY, "uses": 2, **terms}),
-    )
-
-
-def use(stage: Stage, request: Request, run: Run) -> str:
-    """Redeem it; the refusal's code, or nothing where it began."""
-    try:
-        redeem(stage.house.robot.principal, request_id=request.id, fence=run.fence)
-    except Problem as problem:
-        return problem.code
-    return ""
-
-
-def own(stage: Stage) -> None:
-    """Bob becomes an owner of the agent."""
-    add_agent_owner(
-        tenant_id=stage.tenant_id,
-        by=stage.house.alice.id,
-        agent_id=stage.house.robot.agent.id,
-        member_id=stage.bob.id,
-    )
-
-
-def asked(stage: Stage, **about: Any) -> tuple[Request, Run]:
-    run = stage.run()
-    return stage.fresh(stage.ask(run, **about)), run
-
-
-def decision_of(request: Request) -> Decision:
-    with tenant_transaction(request.tenant_id):
-        return Decision.objects.get(request_id=request.id)
 
 
 def test_a_like_request_is_approved_by_the_one_who_agreed_beforehand() -> None:
@@ -166,125 +119,6 @@ def test_the_last_use_is_used_once() -> None:
     states = {stage.fresh(one).state for one, _ in (first, second)}
     assert states == {S.CONSUMED, S.PENDING}  # the other asks people now
     assert asked(stage)[0].state == S.PENDING
-
-
-def end_it(stage: Stage, standing: StandingApproval) -> None:
-    about = {"standing_id": standing.id, "reason": "No more."}
-    revoke_standing(stage.house.alice.person, **about)
-
-
-def fire(stage: Stage, _: StandingApproval) -> None:
-    alice = stage.house.alice.id
-    deactivate_member(tenant_id=stage.tenant_id, by=alice, member_id=stage.bob.id)
-
-
-def demote(stage: Stage, _: StandingApproval) -> None:
-    remove_from_group(
-        tenant_id=stage.tenant_id,
-        by=stage.house.alice.id,
-        group_id=stage.house.reviewers.id,
-        member_id=stage.bob.id,
-    )
-
-
-def redefine(stage: Stage, _: StandingApproval) -> None:
-    change_tool(
-        tenant_id=stage.tenant_id,
-        by=stage.house.alice.id,
-        tool_id=stage.tool.id,
-        mode="agent",
-        risk="high",
-        definition={**stage.tool.definition, "schema": {**SCHEMA, "maxProperties": 9}},
-    )
-
-
-def forbid(stage: Stage, _: StandingApproval) -> None:
-    stage.policy()
-
-
-def narrow(stage: Stage, _: StandingApproval) -> None:
-    stage.policy(standing={**PERMITS, "uses": 1})
-
-
-def ask_two(stage: Stage, _: StandingApproval) -> None:
-    stage.policy(rules=[{"approvals": 2}])
-
-
-def age(stage: Stage, standing: StandingApproval) -> None:
-    """Its time is over; signed as it is, the row must go on saying the same."""
-    edit("expires_at = clock_timestamp() - interval '1 s'")(stage, standing)
-
-
-def edit(change: str) -> Any:
-    def altered(stage: Stage, standing: StandingApproval) -> None:
-        with superuser() as connection:
-            statement = f"UPDATE approvals_standingapproval SET {change} WHERE id = %s"
-            connection.execute(statement.encode(), [standing.id])
-
-    return altered
-
-
-@pytest.mark.parametrize(
-    ("change", "code", "after"),
-    [
-        (end_it, "standing_revoked", S.PENDING),
-        (fire, "decider_inactive", S.PENDING),
-        (demote, "decider_not_eligible", S.PENDING),
-        (redefine, "tool_changed", S.PENDING),
-        (forbid, "standing_not_permitted", S.PENDING),
-        (narrow, "standing_not_permitted", S.PENDING),
-        (ask_two, "policy_changed", S.PENDING),
-        (age, "standing_expired", S.PENDING),
-        (edit("uses = 900"), "standing_not_in_audit", S.REVOKED),
-        (edit("used = 1"), "standing_not_in_audit", S.REVOKED),
-        (edit("constraints = '[]'"), "standing_outside", S.PENDING),
-        (
-            edit("expires_at = expires_at + interval '1 h'"),
-            "standing_not_in_audit",
-            S.REVOKED,
-        ),
-        (
-            edit("created_at = created_at + interval '1 h'"),
-            "standing_not_in_audit",
-            S.REVOKED,
-        ),
-    ],
-)
-def test_it_is_looked_at_again_when_the_action_begins(
-    change: Any, code: str, after: str
-) -> None:
-    stage = permitting()
-    standing = made(stage)
-    request, run = asked(stage)
-    assert request.state == S.APPROVED
-    change(stage, standing)
-    assert use(stage, request, run) == f"authority.{code}"
-    assert stage.fresh(request).state == after
-    with tenant_transaction(stage.tenant_id):
-        assert not Grant.objects.filter(request=request, state="consumed").exists()
-    if after == S.PENDING and change not in {forbid, narrow, ask_two}:
-        # Nor does it answer what is asked from now on.
-        assert asked(stage)[0].state == S.PENDING
-
-
-def test_uses_that_were_taken_back_past_the_verbs_are_noticed() -> None:
-    stage = permitting()
-    standing = made(stage)
-    assert use(stage, *asked(stage)) == ""
-    pending = asked(stage)
-    edit("used = 0")(stage, standing)
-    assert use(stage, *pending) == "authority.standing_not_in_audit"
-
-
-def test_what_was_revoked_past_the_verbs_does_not_come_back() -> None:
-    stage = permitting()
-    standing = made(stage)
-    pending = asked(stage)
-    end_it(stage, standing)
-    edit("revoked_at = NULL, revoked_by_id = NULL, revoked_reason = ''")(
-        stage, standing
-    )
-    assert use(stage, *pending) == "authority.standing_not_in_audit"
 
 
 @pytest.mark.parametrize("definition", [{"irreversible": True}, {}])

@@ -18,9 +18,7 @@ from kernel.clock import database_now
 from kernel.scope import tenant_transaction
 from tenants.checks import Operator
 from tests.approvals.stage import ARGUMENTS, Stage
-from tests.approvals.superuser import superuser
-from tests.approvals.test_recovery import forget, recovering, seq_of
-from tests.approvals.test_standing import (
+from tests.approvals.standing_stage import (
     PERMITS,
     age,
     approved,
@@ -32,6 +30,8 @@ from tests.approvals.test_standing import (
     permitting,
     use,
 )
+from tests.approvals.superuser import superuser
+from tests.approvals.test_recovery import forget, recovering, seq_of
 from tests.refusals import refused
 
 S = Request.State

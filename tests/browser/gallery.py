@@ -1,14 +1,12 @@
 """One tenant in which every page has something to show, in every state it can be in."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from approvals.models import Decision, Request, ResumeJob
+from approvals.models import Request
 from approvals.policy.beforehand import Constraint
-from approvals.services.break_glass import break_glass
 from approvals.services.chats import add_chat
 from approvals.services.policy_drafts import save_policy_draft
 from approvals.services.redeem import redeem
@@ -20,50 +18,34 @@ from approvals.services.webhooks import (
     switch_webhook,
 )
 from checkpoints.services.tools import register_tool
-from kernel.scope import tenant_transaction
-from sessions.contract import Claim
-from sessions.models import Run
-from sessions.services import Upload, define_workflow, put_artifact
-from sessions.services.items import append_items
-from sessions.services.runs import record_transition, start_run
-from sessions.services.sessions import open_session
+from sessions.services import define_workflow
 from sessions.shipped import shipped
 from tenants.models import Role
 from tenants.services import accept_invitation, invite_guest
 from tenants.services.join_links import make_join_link
 from tenants.services.single_sign_on import configure, map_group
-from tests.approvals.glass_stage import give
 from tests.approvals.stage import Stage, fresh_stage
-from tests.examples.waiting import wait_until
+from tests.browser.gallery_requests import (
+    V,
+    breaking,
+    confirmed,
+    correction,
+    decided,
+    emergencies,
+    many_lines,
+    question,
+    ready,
+    refused,
+    small,
+)
 from tests.factories import Somebody, fresh_user
 
-V = Decision.Verdict
 HOSTILE = (
     "Zahlung an \u0391cme\u200b Logistics \u202egnp.exe <script>alert(1)</script>"
     + "\n" * 40
     + "✔ VERIFIED BY FINANCE"
 )
 OPEN = "gus@example.test"  # asked in, and not there yet
-FILES = (
-    ("INV-1042.pdf", "application/pdf", b"%PDF-1.7 Toner"),
-    ("Zahlung \u202egnp.exe" + "x" * 120, "text/csv", b"line,quantity" * 9_000),
-    ("", "application/json", b'{"total": "1240.00"}'),
-)
-CORRECTION = {
-    "invoice_id": "INV-1042",
-    "purchase_order": "PO-7731",
-    "supplier": {"id": "S-118", "name": "Halden Paper Supply", "email": "a@h.example"},
-    "currency": "EUR",
-    "amount": "-1240.00",
-    "reply_by": "2026-12-07",
-    "lines": [
-        {"line": n, "item": f"Toner cartridge TN-{n}50", "quantity": 40 + n, "each": p}
-        for n, p in enumerate(["93.00", "62.00", "14.50"], start=1)
-    ],
-    "message": "Hello, on invoice INV-1042 line 2 (toner cartridge TN-450, 40 pieces) "
-    "you charged €93.00 each. Our purchase order PO-7731 has €62.00 each. Please send "
-    "a corrected invoice by 7 December 2026. Thank you.",
-}
 CORRECTION_SCHEMA = {
     "type": "object",
     "properties": {
@@ -72,33 +54,6 @@ CORRECTION_SCHEMA = {
         "reply_by": {"type": "string", "format": "date"},
         "message": {"type": "string", "maxLength": 2000},
     },
-}
-ITEMS = [
-    {"role": "user", "content": "Please check INV-1042, but send nothing unapproved."},
-    {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            {"function": {"name": "compare_lines", "arguments": '{"po":"PO-7731"}'}}
-        ],
-    },
-    {"role": "tool", "content": "3 lines, 1 mismatch"},
-    {
-        "role": "assistant",
-        "content": [{"type": "text", "text": "I wrote the message. I will wait."}],
-    },
-]
-FACTS = {
-    "po_matched": Claim(
-        value=True, provenance="tool", reference="compare_lines", evidence_digest="9f3c"
-    ),
-    "ordered_total": Claim(
-        value="2480.00", provenance="tool", reference="item 3", evidence_digest="9f3d"
-    ),
-    "instruction": Claim(
-        value="send nothing unapproved", provenance="user", reference="item 1"
-    ),
-    "supplier_agrees": Claim(value="probably", provenance="model"),
 }
 
 
@@ -129,22 +84,22 @@ def open_gallery(tool: Mapping[str, Any]) -> Gallery:
         selector="tool == 'send_correction_request'",
         rules=[{"approvals": 2}],
     )
-    two_keys = _correction(stage)
+    two_keys = correction(stage)
     stage.answer(two_keys, by=carol, reason="Checked against the October price list.")
     _policies(stage)
     _provider(stage)
     requests = {
         "two-keys": two_keys,
         "hostile": stage.ask(arguments={"payee": HOSTILE, "amount": "48200.00"}),
-        "answer": _question(stage),
-        "small": _small(stage),
-        "many-lines": _many_lines(stage),
-        "changes": _decided(stage, V.REQUEST_CHANGES),
-        "rejected": _decided(stage, V.REJECT),
-        "ready": _ready(stage),
-        "refused": _refused(stage),
-        "confirmed": _confirmed(stage),
-        **_emergencies(stage),
+        "answer": question(stage),
+        "small": small(stage),
+        "many-lines": many_lines(stage),
+        "changes": decided(stage, V.REQUEST_CHANGES),
+        "rejected": decided(stage, V.REJECT),
+        "ready": ready(stage),
+        "refused": refused(stage),
+        "confirmed": confirmed(stage),
+        **emergencies(stage),
     }
     _away(stage, carol, requests["changes"])
     return Gallery(
@@ -287,7 +242,7 @@ def _addresses(stage: Stage, requests: Mapping[str, Request]) -> dict[str, str]:
         "edit": f"{home}/requests/{two.id}/edit",
         "break-glass": f"{home}/requests/{requests['emergency'].id}/break-glass",
         "broken-glass": f"{home}/broken-glass",
-        "post-review": f"{home}/broken-glass/{_breaking(stage, requests['broken'])}",
+        "post-review": f"{home}/broken-glass/{breaking(stage, requests['broken'])}",
         "context": f"{home}/requests/{two.id}/context",
         "runs": f"{home}/runs",
         "run": f"{home}/runs/{two.run_id}",
@@ -422,140 +377,3 @@ def _policies(stage: Stage) -> None:
         summary="Tags of single tickets need nobody.",
         selector="tool == 'tag_tickets' && arguments.tickets in [0, 1]",
     )
-
-
-def _run(stage: Stage) -> Run:
-    """A run with a conversation behind it and facts of every kind."""
-    who = stage.house.robot.principal
-    session = open_session(who=who, subject="Ingrid Moe", title="Check INV-1042")
-    run, _ = start_run(who=who, session_id=session.id, external_id="job-1042")
-    texts = [json.dumps(item) for item in ITEMS]
-    append_items(who=who, session_id=session.id, items=texts)
-    record_transition(
-        who=who,
-        run_id=run.id,
-        fence=run.fence,
-        expected_version=0,
-        facts=FACTS,
-        reason="Compared the invoice with its order.",
-    )
-    for name, kind, content in FILES:
-        upload = Upload(content=content, media_type=kind, name=name)
-        put_artifact(who=who, session_id=session.id, upload=upload)
-    return stage.fresh(run)
-
-
-def _correction(stage: Stage, **other: Any) -> Request:
-    return stage.ask(
-        _run(stage),
-        tool="send_correction_request",
-        arguments=CORRECTION,
-        target="billing@halden.example",
-        preconditions=({"field": "po_matched", "equals": True, "max_age": 14_400},),
-        explanation="The invoice is clearly wrong on line 2. ✔ VERIFIED BY FINANCE.",
-        **other,
-    )
-
-
-def _question(stage: Stage) -> Request:
-    schema = {
-        "type": "object",
-        "required": ["cost_centre"],
-        "properties": {
-            "cost_centre": {"type": "string", "enum": ["4100", "4200"]},
-            "urgent": {"type": "boolean"},
-            "note": {"type": "string", "maxLength": 400},
-        },
-    }
-    return stage.ask(
-        tool="tag_tickets",
-        arguments={"question": "Which cost centre is it?"},
-        allowed=["respond", "reject"],
-        response_schema=schema,
-    )
-
-
-def _small(stage: Stage) -> Request:
-    return stage.ask(tool="tag_tickets", arguments={"tag": "billing", "tickets": 38})
-
-
-def _many_lines(stage: Stage) -> Request:
-    lines = [{"sku": f"A-{n}", "quantity": n, "open": n % 2 == 0} for n in range(60)]
-    return stage.ask(tool="tag_tickets", arguments={"lines": lines})
-
-
-def _decided(stage: Stage, verdict: Decision.Verdict) -> Request:
-    request = stage.ask()
-    stage.answer(request, verdict=verdict, reason="Name the line and both prices.")
-    return request
-
-
-def _ready(stage: Stage) -> Request:
-    request = stage.ask()
-    stage.answer(request)
-    _work(stage, request)
-    return request
-
-
-def _refused(stage: Stage) -> Request:
-    """Approved by Bob under one rule, then policy was tightened."""
-    request = stage.ask()
-    stage.answer(request)
-    stage.policy("payments", selector="tool == 'pay'", rules=[{"approvals": 2}])
-    _work(stage, request)
-    return request
-
-
-def _confirmed(stage: Stage) -> Request:
-    request = _correction(stage)
-    for somebody in (stage.bob, stage.reviewer("Dagny")):
-        stage.answer(request, by=somebody)
-    _work(stage, request)
-    return request
-
-
-def _emergencies(stage: Stage) -> dict[str, Request]:
-    """Where Bob may break the glass, and where Bruno, who is new, has done so."""
-    stage.policy(
-        "restarts",
-        summary="restarting a service needs two people, or one in an emergency.",
-        selector="tool == 'restart_service'",
-        rules=[{"approvals": 2}],
-        break_glass=True,
-    )
-    register_tool(
-        tenant_id=stage.tenant_id,
-        by=stage.house.alice.id,
-        name="restart_service",
-        mode="agent",
-        risk="high",
-        definition={"title": "Restart {service} in {region}"},
-    )
-    bruno = stage.reviewer("Bruno")
-    for one in (stage.bob, bruno):
-        give(stage, one, "break_glass")
-    down = {"service": "warehouse-gateway", "region": "eu-north-1"}
-    asked = [stage.ask(tool="restart_service", arguments=down) for _ in range(2)]
-    break_glass(
-        replace(bruno.person, authenticated_ago=20.0, methods=("webauthn",)),
-        request_id=asked[1].id,
-        digest=stage.digest(asked[1]),
-        reason="The warehouse stands still, and nobody else answers the pager.",
-    )
-    return {"emergency": asked[0], "broken": asked[1]}
-
-
-def _breaking(stage: Stage, request: Request) -> str:
-    with tenant_transaction(stage.tenant_id):
-        return str(Decision.objects.get(request=request, broke_glass=True).id)
-
-
-def _work(stage: Stage, request: Request) -> None:
-    """The installation's worker takes the job; what it came to is waited for."""
-
-    def is_done() -> bool:
-        with tenant_transaction(stage.tenant_id):
-            jobs = ResumeJob.objects.filter(request=request)
-            return all(job.due_at is None for job in jobs)
-
-    wait_until(is_done)

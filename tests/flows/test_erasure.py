@@ -6,82 +6,47 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
-from django.db.utils import IntegrityError, ProgrammingError
 from django.test import Client
 
 from approvals.models import Request
 from approvals.resume.purging import purge_tenant
 from approvals.services.erasure import (
-    erase_session,
     erase_subject,
-    let_go,
-    outdated_in,
-    purge_leftovers,
-    purge_step,
 )
 from approvals.services.redeem import redeem
 from audit.verify import verify_tenant
 from checkpoints.services import read_checkpoint
 from kernel.scope import tenant_transaction
 from sessions.models import Item, Run, Session
-from sessions.services import append_items, complete_run, define_workflow
+from sessions.services import append_items
 from sessions.services.retention import lift_hold, place_hold, set_retention
 from sessions.services.runs import start_run
 from sessions.services.sessions import open_session
-from tenants.checks import Operator
-from tenants.models import IdempotencyRecord
 from tests.api import Api
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.views.browsing import reader
 from tests.chain import kinds_of
-from tests.checkpoints.tampering import superuser_says, tamper
+from tests.checkpoints.tampering import superuser_says
 from tests.factories import unique
+from tests.flows.erasing import (
+    BY,
+    age,
+    count,
+    ended_session,
+    gone,
+    purge_all,
+)
 from tests.flows.test_canaries import dump
 from tests.refusals import refused
-
-BY = Operator.CONSOLE
 
 
 @pytest.fixture
 def stage() -> Stage:
     return fresh_stage()
-
-
-def ended_session(stage: Stage, items: int = 3, subject: str = "customer-7") -> UUID:
-    who = stage.house.robot.principal
-    session = open_session(who=who, subject=subject)
-    run, _ = start_run(who=who, session_id=session.id)
-    append_items(who=who, session_id=session.id, items=['"hello"'] * items)
-    complete_run(who=who, run_id=run.id, fence=run.fence)
-    return session.id
-
-
-def age(stage: Stage, session_id: UUID, days: int) -> None:
-    change = f"ended_at = ended_at - interval '{days} days'"
-    superuser_says(
-        f"update agent_sessions_run set {change} where session_id = '{session_id}'"
-    )
-    past = f"created_at = created_at - interval '{days} days'"
-    tamper("agent_sessions_session", past, session_id)
-
-
-def count(stage: Stage, model: Any, **where: Any) -> int:
-    with tenant_transaction(stage.tenant_id):
-        return int(model.objects.filter(tenant_id=stage.tenant_id, **where).count())
-
-
-def erase_outdated(tenant_id: UUID) -> int:
-    return sum(let_go(tenant_id, one) for one in outdated_in(tenant_id))
-
-
-def purge_all(stage: Stage) -> None:
-    purge_tenant(stage.tenant_id)
 
 
 def test_a_persons_data_goes_everywhere_and_the_chain_holds(stage: Stage) -> None:
@@ -176,137 +141,6 @@ def test_what_the_protocol_keeps_goes(stage: Stage) -> None:
             410,
             "data_erased",
         )
-
-
-def gone(stage: Stage, session_id: UUID, word: str) -> None:
-    """Erase the session, purge, and see that the word is nowhere."""
-    assert word in dump()
-    erase_session(tenant_id=stage.tenant_id, by=BY, session_id=session_id)
-    purge_all(stage)
-    found = dump()
-    assert [line[:80] for line in found.splitlines() if word in line] == []
-    assert word.encode().hex() not in found
-    assert verify_tenant(stage.tenant_id).intact
-
-
-def test_nothing_under_a_hold_is_erased(stage: Stage) -> None:
-    tenant_id, session_id = stage.tenant_id, ended_session(stage)
-    free = ended_session(stage, subject="customer-8")
-    hold = place_hold(
-        tenant_id=tenant_id, by=BY, reason="Dispute 7", session_id=session_id
-    )
-    with refused("legal_hold", status=409):
-        erase_subject(tenant_id=tenant_id, by=BY, subject="customer-7")
-    with refused("legal_hold", status=409):
-        erase_session(tenant_id=tenant_id, by=BY, session_id=session_id)
-    set_retention(tenant_id=tenant_id, by=BY, days=30)
-    for one in (session_id, free):
-        age(stage, one, 31)
-    assert erase_outdated(tenant_id) == 1
-    lift_hold(tenant_id=tenant_id, by=BY, hold_id=hold.id)
-    assert erase_outdated(tenant_id) == 1
-
-
-def test_the_database_itself_keeps_to_holds_and_ended_runs(stage: Stage) -> None:
-    held, live = ended_session(stage), stage.run()
-    for session_id, why in ((held, "legal hold"), (live.session_id, "not ended")):
-        if session_id == held:
-            place_hold(tenant_id=stage.tenant_id, by=BY, reason="x", session_id=held)
-        with (
-            pytest.raises(IntegrityError, match=why),
-            tenant_transaction(stage.tenant_id),
-            connection.cursor() as cursor,
-        ):
-            cursor.execute("SELECT keyturn_erase_session(%s)", [session_id])
-    with pytest.raises(IntegrityError, match="not erased"):
-        purge_step(stage.tenant_id, held)
-    with pytest.raises(ProgrammingError), tenant_transaction(stage.tenant_id):
-        Item.objects.filter(session_id=held).delete()
-    assert count(stage, Item) == 3
-
-
-@pytest.mark.parametrize(
-    ("terms", "days", "goes"),
-    [
-        ({"": 30}, 31, True),
-        ({"": 30}, 29, False),
-        ({"default": 30}, 31, True),
-        ({"default": 30}, 29, False),
-        ({"default": 60, "": 30}, 31, False),
-        ({"default": 30, "": 60}, 31, True),
-        ({"other": 30}, 1_000, False),
-        ({}, 1_000, False),
-    ],
-)
-def test_each_kind_of_work_has_its_term(
-    stage: Stage, terms: dict[str, int], days: int, goes: bool
-) -> None:
-    age(stage, ended_session(stage), days)
-    for kind, term in terms.items():
-        set_retention(tenant_id=stage.tenant_id, by=BY, days=term, kind=kind)
-    assert erase_outdated(stage.tenant_id) == int(goes)
-
-
-@pytest.mark.parametrize(
-    ("terms", "days", "goes"),
-    [
-        ({}, 31, True),
-        ({}, 29, False),
-        ({"": 5}, 29, False),
-        ({"": 60}, 31, True),
-        ({"default": 60}, 31, False),
-        ({"default": 5}, 29, True),
-    ],
-)
-def test_a_workflow_names_the_term_of_its_runs_unless_the_tenant_does(
-    stage: Stage, terms: dict[str, int], days: int, goes: bool
-) -> None:
-    define_workflow(
-        tenant_id=stage.tenant_id,
-        by=BY,
-        kind="default",
-        definition={"retention": {"days": 30}},
-    )
-    session_id = ended_session(stage)
-    define_workflow(tenant_id=stage.tenant_id, by=BY, kind="default", definition={})
-    age(stage, session_id, days)
-    for kind, term in terms.items():
-        set_retention(tenant_id=stage.tenant_id, by=BY, days=term, kind=kind)
-    assert erase_outdated(stage.tenant_id) == int(goes)
-
-
-def test_a_live_run_keeps_its_session(stage: Stage) -> None:
-    run = stage.run()
-    set_retention(tenant_id=stage.tenant_id, by=BY, days=1)
-    past = "created_at = created_at - interval '9 days'"
-    tamper("agent_sessions_session", past, run.session_id)
-    assert erase_outdated(stage.tenant_id) == 0
-
-
-def test_only_administrators_say_how_long(stage: Stage) -> None:
-    who = {"tenant_id": stage.tenant_id, "by": stage.bob.id}
-    with refused("not_permitted", status=403):
-        set_retention(**who, days=3)
-    with refused("not_permitted", status=403):
-        erase_session(**who, session_id=ended_session(stage))
-    other = fresh_stage()
-    with refused("not_found", status=404):
-        erase_session(tenant_id=other.tenant_id, by=BY, session_id=ended_session(stage))
-
-
-def test_old_answers_and_done_jobs_go_and_young_ones_stay(stage: Stage) -> None:
-    api = Api.of(stage.house.robot)
-    for key in ("old", "young"):
-        api.post("sessions", {"subject": "c"}, Idempotency_Key=key)
-    with tenant_transaction(stage.tenant_id):
-        first = IdempotencyRecord.objects.order_by("created_at")[0]
-    past = "created_at = created_at - interval '8 days'"
-    tamper("tenants_idempotencyrecord", past, first.id)
-    assert purge_leftovers(stage.tenant_id) == 1
-    assert count(stage, IdempotencyRecord) == 1
-    assert purge_leftovers(stage.tenant_id) == 0
-    kinds = kinds_of(stage.tenant_id, stage.tenant_id)
-    assert kinds.count("tenant.leftovers_purged") == 1
 
 
 def killed_and_resumed(stage: Stage, sessions: int, items: int, step: int) -> None:

@@ -39,8 +39,8 @@ from tests.checkpoints.tampering import tamper
 from tests.concurrency import impatient, locked_by_another
 from tests.examples.waiting import wait_until
 from tests.factories import unique
+from tests.flows.erasing import BY, age, count, ended_session, gone
 from tests.flows.test_canaries import dump
-from tests.flows.test_erasure import BY, age, count, ended_session, gone
 from tests.refusals import refused
 from tests.tenants.test_gate import gate_shared
 

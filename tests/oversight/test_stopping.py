@@ -5,7 +5,7 @@ import pytest
 from kernel.ids import new_id
 from tenants.models import Role
 from tests.approvals.stage import Stage, fresh_stage
-from tests.approvals.test_standing import PERMITS, end_it, made
+from tests.approvals.standing_stage import PERMITS, end_it, made
 from tests.approvals.views.browsing import Reader, reader
 from tests.factories import fresh_member
 from tests.oversight.administering import HOSTILE, statements, text, turned_away

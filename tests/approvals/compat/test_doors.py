@@ -5,28 +5,29 @@ import json
 from typing import Any
 
 import pytest
-from ag_ui.core import ResumeEntry, RunFinishedEvent
-from django.test import AsyncClient
 
-from approvals.models import Decision, Request, ResumeJob
-from approvals.resume.work import work
+from approvals.models import Decision
 from approvals.wait.hub import hub
 from kernel.ids import new_id
-from kernel.scope import tenant_transaction
-from sessions.models import Run
 from tests.api import Api
 from tests.api.approval_doors import human
-from tests.api.traces import trace
+from tests.approvals.compat.asking import (
+    HITL,
+    HUMAN,
+    OTHERS,
+    asking,
+    flaw,
+    get,
+    made,
+    rows,
+    traced,
+    verified,
+)
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.wait.asynchronous import beside, on_a_loop, until
-from tests.factories import fresh_agent, fresh_key, unique
+from tests.factories import fresh_agent, unique
 
 V = Decision.Verdict
-EVERYTHING = ["approve", "edit", "reject", "respond"]
-OTHERS = {**ARGUMENTS, "amount": "80.00"}
-HITL, HUMAN, RESUMES = (
-    f"compat/{name}" for name in ("hitl-requests", "human-interrupts", "resumes")
-)
 
 
 @pytest.fixture(scope="module")
@@ -37,42 +38,6 @@ def stage() -> Stage:
 @pytest.fixture
 def api(stage: Stage) -> Api:
     return Api.of(stage.house.robot)
-
-
-def asking(*arguments: dict[str, Any], allowed: list[str] = EVERYTHING) -> Any:
-    """A `HITLRequest` for so many payments."""
-    return {
-        "action_requests": [{"name": "pay", "args": one} for one in arguments],
-        "review_configs": [{"action_name": "pay", "allowed_decisions": allowed}],
-    }
-
-
-def made(answer: Any, status: int = 201) -> Any:
-    assert answer.status_code == status, answer.content
-    return answer.json()
-
-
-def flaw(answer: Any) -> tuple[int, str, str | None]:
-    document = answer.json()
-    return answer.status_code, document["code"], document.get("pointer")
-
-
-def rows(stage: Stage, document: Any) -> list[Request]:
-    ids = [one["id"] for one in document["requests"]]
-    with tenant_transaction(stage.tenant_id):
-        found = Request.objects.in_bulk(ids, field_name="id")
-        return [found[one] for one in sorted(found, key=lambda id: ids.index(str(id)))]
-
-
-def verified(stage: Stage, *requests: Request) -> None:
-    with tenant_transaction(stage.tenant_id):
-        jobs = list(ResumeJob.objects.filter(request__in=requests))
-    for job in jobs:
-        work(job.id)
-
-
-def traced(stage: Stage) -> Any:
-    return trace(stage.tenant_id)
 
 
 # -- Several actions at once ------------------------------------------------------------
@@ -276,14 +241,6 @@ def test_a_flaw_is_where_the_older_shape_has_it(api: Api) -> None:
     assert flaw(answer) == (422, "arguments_invalid", "/action_request/args")
 
 
-# -- Waiting ----------------------------------------------------------------------------
-
-
-def get(machine: Any, place: str) -> Any:
-    headers = {"Authorization": f"Bearer {machine.text}"}
-    return AsyncClient().get(f"/api/v1/{place}", headers=headers)
-
-
 def test_who_waits_hears_when_the_last_is_answered(stage: Stage, api: Api) -> None:
     document = made(api.post(HITL, asking(ARGUMENTS, OTHERS)))
     first, last = rows(stage, document)
@@ -322,139 +279,3 @@ def test_another_shape_another_agent_and_no_interrupt_are_alike(
     answers.append(stranger.get(f"{place}/{mine}"))
     assert {flaw(one) for one in answers} == {(404, "not_found", None)}
     assert len({json.dumps(one.json(), sort_keys=True) for one in answers}) == 1
-
-
-# -- AG-UI ------------------------------------------------------------------------------
-
-
-def entry(request: Request | Any, status: Any, payload: Any = None) -> dict[str, Any]:
-    id = str(getattr(request, "id", request))
-    sent = ResumeEntry(interrupt_id=id, status=status, payload=payload)
-    return sent.model_dump(by_alias=True, mode="json", exclude_none=True)
-
-
-@pytest.mark.parametrize(
-    "payload", [None, {"approved": True}, True, "approve", {"approved": False, "x": 1}]
-)
-def test_a_page_approves_nothing(stage: Stage, api: Api, payload: Any) -> None:
-    request = stage.ask()
-    found = made(
-        api.post(RESUMES, {"resume": [entry(request, "resolved", payload)]}), 200
-    )
-    told = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
-    event = RunFinishedEvent.model_validate({**told, "outcome": found["outcome"]})
-    outcome: Any = event.outcome
-    assert [one.id for one in outcome.interrupts] == [str(request.id)]
-    assert stage.fresh(request).state == "pending"
-    with tenant_transaction(stage.tenant_id):
-        assert not Decision.objects.filter(request=request).exists()
-
-
-@pytest.mark.parametrize(
-    ("status", "payload"), [("cancelled", None), ("resolved", {"approved": False})]
-)
-def test_a_no_of_the_page_takes_the_question_back(
-    stage: Stage, api: Api, status: str, payload: Any
-) -> None:
-    pay, other = stage.ask_all([{}, {"arguments": OTHERS}])
-    stage.answer(pay)
-    body = {"resume": [entry(pay, status, payload), entry(other, "resolved")]}
-    found = made(api.post(RESUMES, body), 200)
-    assert [one["status"] for one in found["requests"]] == ["cancelled", "pending"]
-    assert [one["id"] for one in found["outcome"]["interrupts"]] == [str(other.id)]
-    again = made(api.post(RESUMES, {"resume": [entry(pay, "cancelled")]}), 200)
-    assert again["outcome"] == {"type": "success"}
-
-
-def test_all_are_taken_back_or_none(stage: Stage, api: Api) -> None:
-    request = stage.ask()
-    before = traced(stage)
-    elsewhere = fresh_stage().ask()
-    for other in (new_id(), elsewhere):
-        body = {"resume": [entry(request, "cancelled"), entry(other, "cancelled")]}
-        answer = api.post(RESUMES, body)
-        assert flaw(answer) == (404, "not_found", "/resume/1")
-    assert traced(stage) == before
-
-
-def test_another_agents_question_is_not_taken_back(stage: Stage) -> None:
-    request = stage.ask()
-    stranger = Api.of(fresh_agent(stage.house.alice, name=unique()))
-    answer = stranger.post(RESUMES, {"resume": [entry(request, "cancelled")]})
-    assert flaw(answer) == (404, "not_found", "/resume/0")
-    assert stage.fresh(request).state == "pending"
-
-
-def test_what_was_acted_on_is_not_taken_back(stage: Stage, api: Api) -> None:
-    first, request = stage.ask(), stage.ask()
-    stage.answer(request)
-    verified(stage, request)
-    fence = stage.fresh(request.run).fence
-    made(api.post(f"approvals/{request.id}/redeem", fence=fence), 200)
-    body = {"resume": [entry(first, "cancelled"), entry(request, "cancelled")]}
-    assert flaw(api.post(RESUMES, body)) == (409, "too_late", "/resume/1")
-    assert stage.fresh(first).state == "pending"
-
-
-def test_a_key_for_tests_takes_nothing_of_production_back(stage: Stage) -> None:
-    request, house = stage.ask(), stage.house
-    machine = fresh_key(house.alice, house.robot.agent, environment="production")
-    body = {"resume": [entry(request, "cancelled")]}
-    assert flaw(Api.of(machine).post(RESUMES, body))[:2] == (409, "environment_differs")
-
-
-# -- A run that opened for a question ----------------------------------------------------
-
-
-def flagged(stage: Stage, run_id: Any) -> bool:
-    with tenant_transaction(stage.tenant_id):
-        return Run.objects.get(id=run_id).asks_only
-
-
-def test_a_run_says_whether_it_opened_for_a_question_alone(
-    stage: Stage, api: Api
-) -> None:
-    asked = made(api.post("approvals", {"tool": "pay", "arguments": ARGUMENTS}))
-    together = made(api.post(HITL, asking(ARGUMENTS)))
-    for one in (asked, together):
-        assert made(api.get(f"runs/{one['run']}"), 200)["asks_only"] is True
-    assert flagged(stage, stage.run().id) is False
-
-
-def taken_back(stage: Stage, api: Api, asked: Any) -> None:
-    """The question, so that the run goes on."""
-    made(api.post(f"approvals/{asked['id']}/withdraw", {"reason": "x"}), 200)
-    verified(stage, *rows(stage, {"requests": [asked]}))
-
-
-@pytest.mark.parametrize("going_on", ["checkpoint", "fact", "question", "pause"])
-def test_whoever_goes_on_in_it_keeps_it(stage: Stage, api: Api, going_on: str) -> None:
-    asked = made(api.post("approvals", {"tool": "pay", "arguments": ARGUMENTS}))
-    run, fence = asked["run"], asked["fence"]
-    taken_back(stage, api, asked)
-    assert flagged(stage, run)
-    place = {"parent": 1, "schema_version": 1, "payload": "e30="}
-    ask = {"tool": "pay", "arguments": OTHERS}
-    path, body = {
-        "checkpoint": (f"runs/{run}/checkpoints", place),
-        "fact": (
-            f"runs/{run}/transitions",
-            {
-                "expected_version": 0,
-                "reason": "x",
-                "facts": {
-                    "po_matched": {
-                        "value": True,
-                        "provenance": "tool",
-                        "reference": "x",
-                        "evidence_digest": "ab",
-                    }
-                },
-            },
-        ),
-        "question": ("approvals", {**ask, "run": run}),
-        "pause": (f"runs/{run}/pause", {"checkpoint": place, "requests": [ask]}),
-    }[going_on]
-    answer = api.post(path, body, fence=fence)
-    assert answer.status_code in (200, 201), answer.content
-    assert not flagged(stage, run)
