@@ -132,7 +132,9 @@ def attempt(letter: Letter) -> tuple[str, bool]:
 
 def _unsaid(claimed: Claimed) -> tuple[str, bool]:
     """As of an attempt: what could not be written may be another time."""
-    return ("", False) if claimed.unwritten in ERASED else (claimed.unwritten, False)
+    if claimed.unwritten in ERASED:
+        return "", False
+    return claimed.unwritten, claimed.unwritten == ADDRESS_REFUSED
 
 
 def _is_ours(error: smtplib.SMTPResponseException) -> bool:
@@ -195,6 +197,9 @@ def _written(mails: list[Mail]) -> tuple[Letter | None, str]:
         code = problem.code
     except Unreadable:
         code = UNREADABLE
+    except ValueError:  # no later attempt would find other words
+        log.exception("mail_not_composed", mail=str(mails[0].id))
+        return None, ADDRESS_REFUSED
     log.warning("mail_not_written", mail=str(mails[0].id), code=code)
     return None, code
 

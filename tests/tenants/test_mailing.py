@@ -155,6 +155,7 @@ def test_each_mail_of_a_letter_has_its_own_tries(
         (DATA_ERASED(), State.DROPPED, "data_erased"),
         (Unreadable("moved"), State.DROPPED, "unreadable"),
         (DATA_KEY_ELSEWHERE(), State.QUEUED, "data_key_elsewhere"),
+        (ValueError("no header"), State.DEAD, "address_refused"),
     ],
 )
 def test_only_what_nobody_can_read_any_more_is_dropped(

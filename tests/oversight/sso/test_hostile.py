@@ -190,7 +190,8 @@ def test_no_connection_is_held_while_the_provider_is_asked(
     monkeypatch.setattr(asking, "send", looking)
     browser, _ = arrive(house, provider)
     assert "_auth_user_id" in browser.session
-    assert held == [False] * 3  # what it publishes, the token, the keys
+    assert len(held) >= 3  # what it publishes, the token, the keys
+    assert not any(held)
 
 
 @pytest.mark.parametrize(
