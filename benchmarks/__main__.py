@@ -13,7 +13,8 @@ import secrets
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 import psycopg
@@ -38,17 +39,44 @@ ARGUMENTS = {"payee": "Halden Paper Supply", "amount": "1240.00"}
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--count", type=int, default=100, help="calls of each kind")
+    options.add_argument("--only", choices=PARTS, action="append", help="these parts")
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    count = options.parse_args().count
+    told = options.parse_args()
     with running() as doors:
-        show([floor(count), *approval(doors, count), waking(doors, count // 4)])
-        show(onward(doors, fresh_tenant(), max(count // 5, 10)))
-        show(simulator(fresh_tenant(), max(count // 10, 3)))
-        show(insights([fresh_tenant() for _ in SIZES], max(count // 10, 3)))
-        logged = [fresh_tenant() for _ in SIZES]
-        show(audit_log(logged, max(count // 10, 3)))
-        for name, most in exported(logged).items():
-            Console().print(f"{name}: at most {most / 1024:,.0f} KiB held")
+        for part in told.only or PARTS:
+            PARTS[part](doors, told.count)
+
+
+def show_approval(doors: Doors, count: int) -> None:
+    show([floor(count), *approval(doors, count), waking(doors, count // 4)])
+
+
+def show_onward(doors: Doors, count: int) -> None:
+    show(onward(doors, fresh_tenant(), max(count // 5, 10)))
+
+
+def show_simulator(doors: Doors, count: int) -> None:
+    show(simulator(fresh_tenant(), max(count // 10, 3)))
+
+
+def show_insights(doors: Doors, count: int) -> None:
+    show(insights([fresh_tenant() for _ in SIZES], max(count // 10, 3)))
+
+
+def show_audit(doors: Doors, count: int) -> None:
+    logged = [fresh_tenant() for _ in SIZES]
+    show(audit_log(logged, max(count // 10, 3)))
+    for name, most in exported(logged).items():
+        Console().print(f"{name}: at most {most / 1024:,.0f} KiB held")
+
+
+PARTS: Final[dict[str, Callable[[Doors, int], None]]] = {
+    "approval": show_approval,
+    "onward": show_onward,
+    "simulator": show_simulator,
+    "insights": show_insights,
+    "audit": show_audit,
+}
 
 
 def fresh_tenant() -> "Stage":
