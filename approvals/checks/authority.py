@@ -5,12 +5,12 @@ are both required; so tightening a policy counts at once, and loosening it never
 lets more pass than people agreed to.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Final
 
 from approvals.checks.beforehand import check_beforehand, check_permitted
-from approvals.checks.evidence import check_evidence
+from approvals.checks.evidence import check_evidence, signed_ages
 from approvals.checks.glass import check_glass
 from approvals.checks.matter import Matter
 from approvals.checks.preconditions import check_facts, check_preconditions
@@ -158,18 +158,20 @@ def _current_demands(matter: Matter, current: Obligation) -> Refused | None:
         not one.reason for one in people if one.member_id
     ):
         return _refuse("reason_missing", "Policy now asks for reasons.", "reopen")
-    if current.reauthentication is not None and any(
-        not _was_fresh(one, current.reauthentication) for one in people if one.member_id
-    ):
+    if not _all_fresh(matter, people, current.reauthentication):
         return _refuse("not_fresh", "Policy now asks for a fresh sign-in.", "reopen")
     return None
 
 
-def _was_fresh(decision: Decision, seconds: int) -> bool:
-    signed_in = decision.authentication.get("at")
-    if not isinstance(signed_in, int | float):
-        return False
-    return decision.created_at.timestamp() - signed_in <= seconds
+def _all_fresh(
+    matter: Matter, decisions: Iterable[Decision], seconds: int | None
+) -> bool:
+    """By the signed entries: whoever reaches the rows could make a sign-in look newer."""
+    if seconds is None:
+        return True
+    ages = signed_ages(matter)
+    asked = [ages.get(one.id) for one in decisions if one.member_id]
+    return all(ago is not None and ago <= seconds for ago in asked)
 
 
 def _is_satisfied(matter: Matter, obligation: Obligation) -> bool:

@@ -83,6 +83,13 @@ def _agrees(decision: Decision, matter: Matter, data: dict[str, Any] | None) -> 
     return all(said.get(name) == value for name, value in expected.items())
 
 
+def signed_ages(matter: Matter) -> dict[UUID, int | None]:
+    """How old (seconds) the sign-in behind each decision was as it was signed."""
+    ids = [one.id for one in matter.decisions]
+    signed = signed_data(matter.tenant.id, kind=DECIDED, subjects=ids)
+    return {id: said.get("authenticated_ago") for id, said in signed.items()}
+
+
 def signed_breaking(matter: Matter, decision: Decision) -> dict[str, Any] | None:
     """What was signed as this decision broke the glass; None unless exactly once."""
     entries = signed_entries(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from math import ceil
 from typing import Any
 from uuid import UUID
 
@@ -114,11 +115,21 @@ def record_decision(
         subject=("decision", decision.id),
         data={
             **decision_facts(decision, case.request, case.revision),
+            **_proved(case.person),
             "user": str(case.member.user_id),
             "waived_solo": decision.waived_solo,
         },
     )
     return decision
+
+
+def _proved(person: Person) -> dict[str, Any]:
+    """How and how long ago (whole seconds, upwards) they had proved who they are."""
+    ago = person.authenticated_ago
+    return {
+        "authenticated_ago": None if ago is None else ceil(ago),
+        "methods": list(person.methods),
+    }
 
 
 def _check_unanswered(case: Case, answer: Answer) -> None:

@@ -22,7 +22,7 @@ TONES = {"": "chip"} | {
 
 
 @register.simple_tag
-@lru_cache(maxsize=1_000)  # a page has a hundred; names and classes are the templates' own words
+@lru_cache(maxsize=1_000)  # a page has a hundred
 def icon(name: str, classes: str = "") -> SafeString:
     """A symbol of the sprite. It never speaks: a word always stands beside it."""
     return format_html(

@@ -35,6 +35,12 @@ def tighten(case: Approved) -> None:
     case.stage.policy(rules=[{"approvals": 2}])
 
 
+def ask_for_a_fresh_sign_in(case: Approved) -> None:
+    """And the row says that the reviewer had just signed in, as the log does not."""
+    case.stage.policy("fresh", reauthentication=300)
+    sql(JUST_SIGNED_IN)(case)
+
+
 def deny(case: Approved) -> None:
     case.stage.policy("stop", verdict="deny")
 
@@ -234,8 +240,13 @@ def change_fact(case: Approved) -> None:
     )
 
 
+JUST_SIGNED_IN = """UPDATE approvals_decision
+  SET authentication = jsonb_build_object('at', extract(epoch FROM created_at))
+  WHERE request_id = %(request)s"""
+
 CHANGES: dict[str, tuple[Callable[[Approved], None], str, str]] = {
     "policy tightened": (tighten, "authority.policy_changed", "reopen"),
+    "fresh sign-in wanted": (ask_for_a_fresh_sign_in, "authority.not_fresh", "reopen"),
     "policy denies": (deny, "authority.policy_changed", "reopen"),
     "reviewer's right removed": (
         remove_right,

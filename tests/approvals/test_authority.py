@@ -6,12 +6,22 @@ a change there is exactly one effect.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from approvals.models import Grant, Request, ResumeJob, Revision, VerificationReport
+from approvals.models import (
+    Decision,
+    Grant,
+    Request,
+    ResumeJob,
+    Revision,
+    VerificationReport,
+)
 from approvals.resume.work import work
+from approvals.services.case import Answer
+from approvals.services.decide import decide
 from approvals.services.redeem import redeem
 from audit.models import Entry
 from checkpoints.models import Effect
@@ -198,6 +208,19 @@ def test_without_a_change_there_is_one_effect(
         assert Grant.objects.get(request=case.request).state == Grant.State.CONSUMED
     if mode == "managed":
         assert tool_server.keys() == [bytes(effect.key).hex()]
+
+
+@pytest.mark.parametrize(("ago", "code"), [(59.2, ""), (60.4, "authority.not_fresh")])
+def test_a_sign_in_is_as_old_as_it_was_signed(ago: float, code: str) -> None:
+    stage = fresh_stage("agent")
+    run = stage.run()
+    request = stage.ask(run)
+    person = replace(stage.bob.person, authenticated_ago=ago, methods=("password",))
+    answer = Answer(verdict=Decision.Verdict.APPROVE, digest=stage.digest(request))
+    decide(person, request_id=request.id, answer=answer)
+    stage.policy("fresh", reauthentication=60)
+    case = Approved(stage=stage, request=request, run=run)
+    assert redeem_alone(case) == (code or "started")
 
 
 def test_ten_deliveries_make_one_effect(tool_server: ToolServer) -> None:
