@@ -49,8 +49,10 @@ COUNTS: Final = f"""
   ), asked AS MATERIALIZED (
     SELECT d.day, r.tenant_id, r.id, r.queue_id, r.tool_id, r.state,
            r.created_at, r.decided_at
-    FROM span d JOIN approvals_request r ON r.tenant_id = %(tenant)s
-      AND r.created_at >= d.since AND r.created_at < d.until
+    FROM span d CROSS JOIN LATERAL (
+      SELECT * FROM approvals_request WHERE tenant_id = %(tenant)s
+        AND created_at >= d.since AND created_at < d.until
+      OFFSET 0) r  -- one range of the index a day, however many there are
   ), judged AS MATERIALIZED (
     SELECT a.day, a.queue_id, d.member_id, d.verdict, d.created_at AS at,
            s.created_at AS seen
