@@ -14,6 +14,7 @@ from django.db import connection
 from checkpoints.outbound import Answer, NotSent, Unanswered, send
 from kernel.problems import Problem, declare
 from kernel.strict_json import parse
+from oversight.sso.turns import turn
 from tenants.services.single_sign_on import Provider, flaw_of
 
 WITHIN: Final = 8.0  # seconds for each question
@@ -38,15 +39,15 @@ class Published:
     """Whether each of its answers says whose it is (RFC 9207)."""
 
 
-def published(issuer: str) -> Published:
-    """Raises `sso.provider_failed` (502), also from memory."""
-    return _memory.recall(issuer)
+def published(provider: Provider) -> Published:
+    """Raises `sso.provider_failed` (502), also from memory, and `sso.busy` (503)."""
+    return _memory.recall(provider)
 
 
 def id_token(
     provider: Provider, known: Published, *, code: str, verifier: str, redirect: str
 ) -> str:
-    """The ID token for a code. Raises `sso.provider_failed` (502)."""
+    """The ID token for a code. Raises `sso.provider_failed` (502), `sso.busy` (503)."""
     form = {
         "grant_type": "authorization_code",
         "code": code,
@@ -62,24 +63,27 @@ def id_token(
         form["client_secret"] = provider.secret
     else:
         headers["Authorization"] = _basic(provider)
-    answer = _asked("POST", known.token, headers, urlencode(form).encode())
+    body = urlencode(form).encode()
+    answer = _asked(provider, "POST", known.token, headers, body)
     token = answer.get("id_token")
     if not isinstance(token, str):
         raise PROVIDER_FAILED("It gave no ID token.")
     return token
 
 
-def signing_keys(known: Published) -> list[object]:
-    """Its keys as they are now (RFC 7517). Raises `sso.provider_failed` (502)."""
-    keys = _asked("GET", known.keys, {"Accept": "application/json"}).get("keys")
+def signing_keys(provider: Provider, known: Published) -> list[object]:
+    """Its keys as they are now (RFC 7517). Raises as `id_token`."""
+    said = _asked(provider, "GET", known.keys, {"Accept": "application/json"})
+    keys = said.get("keys")
     if not isinstance(keys, list):
         raise PROVIDER_FAILED("It publishes no keys.")
     return keys
 
 
-def _discovered(issuer: str) -> Published:
+def _discovered(provider: Provider) -> Published:
+    issuer = provider.issuer
     place = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
-    said = _asked("GET", place, {"Accept": "application/json"})
+    said = _asked(provider, "GET", place, {"Accept": "application/json"})
     if said.get("issuer") != issuer:
         raise PROVIDER_FAILED("It publishes another issuer's name.")
     methods = said.get("token_endpoint_auth_methods_supported")
@@ -104,18 +108,23 @@ def _endpoint(said: Mapping[str, Any], name: str, issuer: str) -> str:
 
 
 def _asked(
-    method: str, url: str, headers: Mapping[str, str], body: bytes = b""
+    provider: Provider,
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes = b"",
 ) -> Mapping[str, Any]:
     """A JSON object that it answered with 200. Redirects are no answer.
 
     Strangers cause the asking, and a provider may take its time: no connection to the
-    database is kept from others meanwhile.
+    database is kept from others meanwhile, and no more than one thread. Neither a tenant
+    that names one provider after the other nor one that several name has more.
     """
     connection.close()
+    given: dict[str, Any] = {"headers": headers, "body": body}
     try:
-        answer = send(
-            method, url, headers=headers, body=body, within=WITHIN, most=LARGEST
-        )
+        with turn(str(provider.tenant_id), provider.issuer):
+            answer = send(method, url, within=WITHIN, most=LARGEST, **given)
     except (NotSent, Unanswered) as error:
         raise PROVIDER_FAILED(f"{error.code}.") from error
     return _object(answer)
@@ -140,30 +149,33 @@ def _basic(provider: Provider) -> str:
 
 
 class _Memory:
-    """For a minute, what each issuer published, or that it failed to."""
+    """For a minute, what each issuer published, or how it failed to: an error that is
+    raised again and again would keep what each of them saw."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[float, Published | Problem]] = {}
+        self._kept: dict[str, tuple[float, Published | str]] = {}
         self._lock = Lock()
 
-    def recall(self, issuer: str) -> Published:
+    def recall(self, provider: Provider) -> Published:
         with self._lock:
-            at, said = self._kept.get(issuer, (0.0, None))
+            at, said = self._kept.get(provider.issuer, (0.0, None))
         if said is None or time.monotonic() - at > KEPT:
-            said = self._learn(issuer)
-        if isinstance(said, Problem):
-            raise said
+            said = self._learn(provider)
+        if isinstance(said, str):
+            raise PROVIDER_FAILED(said)
         return said
 
-    def _learn(self, issuer: str) -> Published | Problem:
+    def _learn(self, provider: Provider) -> Published | str:
         try:
-            said: Published | Problem = _discovered(issuer)
+            said: Published | str = _discovered(provider)
         except Problem as problem:
-            said = problem
+            if problem.code != PROVIDER_FAILED.code:
+                raise  # not asked
+            said = problem.detail
         with self._lock:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            self._kept[issuer] = (time.monotonic(), said)
+            self._kept[provider.issuer] = (time.monotonic(), said)
         return said
 
     def forget(self) -> None:

@@ -21,6 +21,9 @@ ALGORITHMS: Final = frozenset(
 )
 LEEWAY: Final = 60  # seconds that two clocks may differ
 SMALLEST_RSA: Final = 2048  # bits
+# What a public key consists of (RFC 7518 6); of RSA up to 8192 bits are taken.
+PUBLIC: Final = ("kty", "kid", "n", "e", "crv", "x", "y")
+LONGEST_MEMBER: Final = 1_500  # characters, of base64
 LONGEST_SUBJECT: Final = 255
 MOST_GROUPS: Final = 1_000
 REQUIRED: Final = ("iss", "sub", "aud", "exp", "iat", "nonce")
@@ -67,7 +70,10 @@ def authenticated_ago(claims: Mapping[str, Any]) -> float | None:
         return None
     if not _is_number(then) or not _is_number(issued) or then > issued + LEEWAY:
         raise TokenRefused("auth_time is no time before the token's.")
-    return max(0.0, float(issued) - float(then))
+    try:
+        return max(0.0, float(issued) - float(then))
+    except OverflowError as error:
+        raise TokenRefused("auth_time is no time at all.") from error
 
 
 def told_by(claims: Mapping[str, Any], groups_claim: str) -> Told:
@@ -99,10 +105,23 @@ def _key(header: Mapping[str, Any], keys: Iterable[object]) -> PyJWK:
     ]
     if len(fitting) != 1:
         raise TokenRefused(f"{len(fitting)} keys of the provider fit it.")
-    key = PyJWK(fitting[0], algorithm=algorithm)
+    key = PyJWK(_public(fitting[0]), algorithm=algorithm)
     if getattr(key.key, "key_size", SMALLEST_RSA) < SMALLEST_RSA and _is_rsa(algorithm):
         raise TokenRefused("The provider's key is too small.")
     return key
+
+
+def _public(key: Mapping[str, Any]) -> dict[str, str]:
+    """The public half, where it is of a usual size.
+
+    Of a private one the library would find the factors, which takes as long as whoever
+    made the key wants, while nobody else's thread runs.
+    """
+    said = {name: key[name] for name in PUBLIC if name in key}
+    for member in said.values():
+        if not isinstance(member, str) or len(member) > LONGEST_MEMBER:
+            raise TokenRefused("The provider's key is no usual one.")
+    return said
 
 
 def _is_rsa(algorithm: str) -> bool:
@@ -115,13 +134,16 @@ def _refuse(claims: Mapping[str, Any], *, client_id: str, nonce: str) -> None:
         raise TokenRefused("sub is no name of a person.")
     if not subject.isprintable():
         raise TokenRefused("sub has characters that nobody can see.")
-    if not isinstance(said, str) or not hmac.compare_digest(
-        said.encode(), nonce.encode()
-    ):
+    if not isinstance(said, str) or not _same(said, nonce):
         raise TokenRefused("nonce is another sign-in's.")
     several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
     if claims.get("azp", None if several else client_id) != client_id:
         raise TokenRefused("azp is another client.")
+
+
+def _same(said: str, known: str) -> bool:
+    """In constant time; also of a text that no bytes can hold."""
+    return hmac.compare_digest(said.encode(errors="replace"), known.encode())
 
 
 def _groups(value: object) -> frozenset[str]:

@@ -139,7 +139,7 @@ def callback(request: HttpRequest, slug: str) -> HttpResponse:
 def _claims(
     request: HttpRequest, slug: str, begun: Begun, asked: Provider
 ) -> dict[str, Any]:
-    known = provider.published(asked.issuer)
+    known = provider.published(asked)
     _refuse_answer(request, asked, known)
     token = provider.id_token(
         asked,
@@ -152,7 +152,7 @@ def _claims(
         return dict(
             tokens.checked_claims(
                 token,
-                provider.signing_keys(known),
+                provider.signing_keys(asked, known),
                 issuer=asked.issuer,
                 client_id=asked.client_id,
                 nonce=begun.nonce,
@@ -244,7 +244,7 @@ def _asking(
     ):
         raise TOO_MANY("Wait a minute.")
     asked = _provider(slug)
-    known = provider.published(asked.issuer)
+    known = provider.published(asked)
     state, begun = flow.begin(
         request,
         slug=slug,
