@@ -9,25 +9,29 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import prod
 from typing import Any, Final
 
 import cel
 
+from approvals.policy.patterns import (
+    LITERAL,
+    MATCHES,
+    bare,
+    bracket,
+    compiling,
+    counts,
+    flaw_of,
+)
 from kernel.problems import declare
 
 MOST_CHARACTERS: Final = 500
 MOST_ELEMENTS: Final = 1000
 MOST_STEPS: Final = 20_000_000  # elements walked, times the size of all there is
+MOST_TOGETHER: Final = 5 * MOST_STEPS  # of all selectors that one action is asked of
 COMPREHENSION: Final = re.compile(
     r"\.\s*(all|exists|exists_one|existsOne|map|filter)\s*\("
 )
 BOUND: Final = re.compile(COMPREHENSION.pattern + r"\s*(\w+)\s*,")
-# A raw literal has no escapes: it ends where its quote does.
-LITERAL: Final = re.compile(
-    r"""\b(?:[rR][bB]?|[bB][rR])(?:"[^"\n]*"|'[^'\n]*')"""
-    r"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
-)
 UNREADABLE: Final = re.compile(r"//|`")
 PLACE: Final = re.compile(r"<input>:(\d+):(\d+): (?:Syntax error: )?(.*)")
 VARIABLES: Final = (
@@ -41,10 +45,6 @@ VARIABLES: Final = (
     "facts",
 )
 NAMED: Final = re.compile(rf"(?<![\w.])(?:{'|'.join(VARIABLES)})\b")
-MATCHES: Final = re.compile(r"\bmatches\s*\(")
-REPEATED: Final = re.compile(r"\{(\d+)(?:,(\d*))?\}")
-CLASS: Final = re.compile(r"\\[a-zA-Z]|\.")
-FOREIGN: Final = "A pattern is a text in quotes, of the selector itself."
 TYPES: Final = frozenset(
     ["bool", "bytes", "double", "int", "list", "map", "string", "type", "uint"]
 )
@@ -111,21 +111,19 @@ def _unbounded(expression: str) -> str:
     """Why it may take too long, or hide what it does from the other checks."""
     if len(expression) > MOST_CHARACTERS:
         return f"At most {MOST_CHARACTERS} characters; this has {len(expression)}."
-    bare = _bare(expression)
-    if UNREADABLE.search(bare) or any(three in expression for three in ('"""', "'''")):
+    blank = bare(expression)
+    if UNREADABLE.search(blank) or any(three in expression for three in ('"""', "'''")):
         return "Comments, back-ticks and triple quotes are not taken."
     if has_nested_comprehension(expression):
         return "A comprehension may not contain another."
-    if "map" in COMPREHENSION.findall(bare):
+    if "map" in COMPREHENSION.findall(blank):
         return "`map` builds a list, which a selector has no use for."
-    if foreign_pattern(expression):
-        return FOREIGN
-    return ""
+    return flaw_of(expression)
 
 
 def _unknown(expression: str, program: "cel.Program") -> str:
     """What it names that there is not: it would err for every action."""
-    bound = {name for _, name in BOUND.findall(_bare(expression))}
+    bound = {name for _, name in BOUND.findall(bare(expression))}
     for name in sorted(set(program.variables()) - {*VARIABLES, *TYPES, *bound}):
         said = ", ".join(VARIABLES)
         return f"There is no `{name}`. It may name {said}.{_at(expression, name)}"
@@ -155,11 +153,7 @@ def _told(error: str) -> str:
 
 def has_nested_comprehension(expression: str) -> bool:
     """Whether a comprehension's brackets hold another, or its result is walked."""
-    return len(COMPREHENSION.findall(_bare(expression))) > 1
-
-
-def _bare(expression: str) -> str:
-    return LITERAL.sub('""', expression)
+    return len(COMPREHENSION.findall(bare(expression))) > 1
 
 
 def _blanked(expression: str) -> str:
@@ -172,6 +166,7 @@ class Sight:
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
         self._variables = dict(variables)
+        self._spent = 0
 
     @cached_property
     def context(self) -> "cel.Context":
@@ -189,15 +184,33 @@ class Sight:
         A comprehension takes each element, and may look at everything for each, as often
         as it names it; what is added up is copied with every term.
         """
-        (largest, weight), greed = self.measured, _greed(expression)
-        if greed.walks and largest > MOST_ELEMENTS:
+        largest, _ = self.measured
+        if _greed(expression).walks and largest > MOST_ELEMENTS:
             return f"a list is longer than {MOST_ELEMENTS}"
-        if greed.walks and largest * weight * greed.each**2 * greed.counts > MOST_STEPS:
-            return "too large to be walked"
-        if weight * greed.counts > MOST_STEPS:
-            return "too large for such a pattern"
-        too_much = weight * greed.sums**2 > MOST_STEPS
-        return "too large to be added up" if too_much else ""
+        steps = self._steps(expression)
+        return next((why for why in steps if steps[why] > MOST_STEPS), "")
+
+    def spend(self, expression: str) -> str:
+        """The same for all together that are asked of it, of which this is the next."""
+        too_much = self.too_much_for(expression)
+        if too_much:
+            return too_much
+        self._spent += sum(self._steps(expression).values())
+        return (
+            "too much for all policies together" if self._spent > MOST_TOGETHER else ""
+        )
+
+    def _steps(self, expression: str) -> Mapping[str, int]:
+        """How many it may take, by what is said where they are too many."""
+        (largest, weight), greed = self.measured, _greed(expression)
+        walk = largest * weight * greed.each**2 * greed.counts
+        times = largest if greed.compiles_each else 1
+        return {
+            "too large to be walked": walk * greed.walks,
+            "too large for such a pattern": weight * greed.counts * greed.matches,
+            "too many to be matched by such a pattern": greed.compiling * times,
+            "too large to be added up": weight * greed.sums**2,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,61 +218,46 @@ class _Greed:
     """How often an expression may take everything: in sums, and for each element.
 
     `counts` is what the repetitions of its patterns multiply to: they are states.
+    `compiling` are the steps to compile them all, which is done for each element anew
+    where they stand in what is done for each.
     """
 
     walks: bool
     each: int
     sums: int
+    matches: bool
     counts: int
+    compiling: int
+    compiles_each: bool
 
 
 @lru_cache(maxsize=1024)
 def _greed(expression: str) -> _Greed:
-    bare = _bare(expression)
-    body = _walked(bare)
+    blank = bare(expression)
+    body, matches = _walked(blank), bool(MATCHES.search(blank))
     return _Greed(
         walks=bool(COMPREHENSION.search(expression)),
         each=max(1, len(NAMED.findall(body)) + body.count("+")),
-        sums=bare.count("+"),
-        counts=_counts(expression) if MATCHES.search(bare) else 1,
+        sums=blank.count("+"),
+        matches=matches,
+        counts=counts(expression) if matches else 1,
+        compiling=compiling(expression) if matches else 0,
+        compiles_each=bool(MATCHES.search(body)),
     )
 
 
-def _counts(expression: str) -> int:
-    """Of all texts, whichever of them are patterns; a class of letters is many states."""
-    texts = " ".join(LITERAL.findall(expression))
-    times = [max(int(n or 0) for n in pair) for pair in REPEATED.findall(texts)]
-    return prod(max(1, n) for n in times) * (10 if times and CLASS.search(texts) else 1)
-
-
-def foreign_pattern(expression: str) -> bool:
-    """Whether a pattern is anything but a text of the expression's own."""
-    bare = _bare(expression)
-    inside = (_bracket(bare, found.end()) for found in MATCHES.finditer(bare))
-    return any(one.rpartition(",")[2].strip() != '""' for one in inside)
-
-
-def _walked(bare: str) -> str:
+def _walked(blank: str) -> str:
     """What stands inside the comprehension's brackets."""
-    found = COMPREHENSION.search(bare)
-    return _bracket(bare, found.end()) if found else ""
-
-
-def _bracket(bare: str, start: int) -> str:
-    """From behind an opening bracket to the one that closes it."""
-    depth = 1
-    for at in range(start, len(bare)):
-        depth += {"(": 1, ")": -1}.get(bare[at], 0)
-        if depth == 0:
-            return bare[start:at]
-    return bare[start:]
+    found = COMPREHENSION.search(blank)
+    return bracket(blank, found.end()) if found else ""
 
 
 def selects(expression: str, sight: Sight) -> bool:
     """Whether the expression holds. Raises `SelectorError` if it cannot tell."""
-    if foreign_pattern(expression):
-        raise SelectorError(FOREIGN)
-    too_much = sight.too_much_for(expression)
+    flaw = flaw_of(expression)
+    if flaw:
+        raise SelectorError(flaw)
+    too_much = sight.spend(expression)
     if too_much:
         raise SelectorError(too_much)
     try:

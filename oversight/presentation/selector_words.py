@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from approvals.policy.selector import LITERAL
+from approvals.policy.patterns import LITERAL
 
 EVERYTHING: Final = "every action"
 NAMES: Final = {

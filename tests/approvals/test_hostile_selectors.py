@@ -15,6 +15,7 @@ import pytest
 from approvals.policy import ActionSubject, evaluate
 from approvals.policy.evaluate import Statement
 from approvals.policy.obligation import Verdict
+from approvals.policy.patterns import counts
 from approvals.policy.selector import MOST_ELEMENTS, MOST_STEPS, Sight, check_selector
 from kernel.ids import new_id
 from kernel.problems import Problem
@@ -124,6 +125,45 @@ def test_what_takes_everything_many_times_over_is_not_asked(selector: str) -> No
     assert owed(selector, Verdict.DENY).verdict is Verdict.DENY
 
 
+MANY = [
+    rf"arguments.l.all(a, !target.matches(r'({chr(92)}w{chr(92)}w{chr(92)}w)+y'))",
+    f"arguments.l.exists(a, string(a).matches('({'x' * 300})'))",
+    r"arguments.l.all(a, !target.matches('(\\pL\134w)+y'))",
+]
+
+
+@pytest.mark.parametrize("selector", MANY)
+def test_a_pattern_is_not_compiled_for_too_many(selector: str) -> None:
+    """It is, anew for each element: sixty classes of letters took a minute and a half,
+    and let nothing else run meanwhile."""
+    check_selector(selector)
+    few = {**WORST.variables(), "arguments": {"l": list(range(100))}}
+    assert Sight(few).too_much_for(selector) == ""
+    assert "matched" in Sight(WORST.variables()).too_much_for(selector)
+    assert owed(selector, Verdict.ALLOW).policies == ()
+    assert owed(selector, Verdict.DENY).verdict is Verdict.DENY
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [r"x\x7b99\x7d", r"x\u007b99\u007D", r"x\U0000007b99}", r"x\17399\175", r"\x{99}"],
+)
+def test_a_repetition_is_counted_however_it_is_written(hidden: str) -> None:
+    assert counts(f"target.matches('({hidden}){{9}}')") == 99 * 9
+
+
+def test_many_policies_are_together_no_more_than_a_few() -> None:
+    """Each is within what one may take; a tenant may have as many as it likes."""
+    walk = "arguments.l.exists(a, target == 'y')"
+    said = Statement(new_id(), 1, "00", {"selector": walk, "verdict": "allow"})
+    sure = Statement(new_id(), 1, "00", {"selector": "true", "verdict": "allow"})
+    deny = Statement(new_id(), 1, "00", {"selector": walk, "verdict": "deny"})
+    assert evaluate([said] * 4 + [deny, sure], WORST).verdict is Verdict.ALLOW
+    too_many = evaluate([said] * 9 + [deny, sure], WORST)
+    assert too_many.verdict is Verdict.DENY
+    assert sure.policy not in {policy for policy, _, _ in too_many.policies}
+
+
 def test_what_is_small_is_added_up() -> None:
     small = ActionSubject(**{**vars_of(WORST), "arguments": {"l": [1]}, "target": "x"})
     said = {"selector": GREEDY[1], "verdict": "deny"}
@@ -146,6 +186,8 @@ def vars_of(action: ActionSubject) -> dict[str, Any]:
         "target.matches(arguments.pattern)",
         "matches(target, arguments.pattern)",
         "target.matches('x' + tool)",
+        "target.matches('(?x)(x{ 9 0 }){ 9 0 }')",
+        r"target.matches('\x28?i\u0078)x{ 9 0 }')",
     ],
 )
 def test_what_could_do_more_is_not_saved(selector: str) -> None:
