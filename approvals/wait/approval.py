@@ -104,16 +104,16 @@ def _check_pace(credential: str | None) -> None:
 async def _wait(
     credential: str | None, request_id: UUID, seconds: int, until: str
 ) -> dict[str, Any]:
+    if not seconds:
+        return (await offload(_read, credential, request_id))[1]
     deadline = time.monotonic() + seconds
-    principal, found, document = await offload(_read, credential, request_id)
-    if seconds == 0 or _is_reached(found, until):
-        return document
+    principal = await offload(_authenticated, credential)
     topic = f"{principal.tenant_id}:{request_id}"
     with places.one(principal.key_id):
         async with hub().waiting(topic) as news:
             while True:
                 news.take()
-                _, found, document = await offload(_read, credential, request_id)
+                found, document = await offload(_read, credential, request_id)
                 left = deadline - time.monotonic()
                 if _is_reached(found, until) or left <= 0:
                     return document
@@ -139,16 +139,20 @@ def _is_reached(found: Snapshot, until: str) -> bool:
     )
 
 
-def _read(
-    credential: str | None, request_id: UUID
-) -> tuple[Principal, Snapshot, dict[str, Any]]:
-    """Authenticate, authorise and read. Holds a thread and a connection for just that."""
+def _authenticated(credential: str | None) -> Principal:
+    """Who asks; may they read at all. Holds a thread and a connection for just that."""
     principal = authenticate_key(credential)
     require_scope(principal, READ)
+    return principal
+
+
+def _read(credential: str | None, request_id: UUID) -> tuple[Snapshot, dict[str, Any]]:
+    """Authenticate, authorise and read; each time anew, and held no longer."""
+    principal = _authenticated(credential)
     with tenant_transaction(principal.tenant_id):
         found = own_snapshot(principal, request_id)
         names = Tenant.objects.values_list("names_deciders", flat=True).get()
-        return principal, found, as_json(found, names_deciders=names)
+        return found, as_json(found, names_deciders=names)
 
 
 def _answer(request: HttpRequest, document: dict[str, Any]) -> HttpResponse:

@@ -92,7 +92,7 @@ def test_done_is_more_than_decided(
 
     def noted(*args: Any) -> Any:
         found = read_now(*args)
-        statuses.append(found[1].request.state)
+        statuses.append(found[0].request.state)
         return found
 
     monkeypatch.setattr(view, "_read", noted)
