@@ -9,7 +9,10 @@ VERDICTS: Final = ("approve", "edit", "reject", "respond", "request_changes")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """One request for one action. Durations in seconds; they may only shorten."""
+    """One request for one action. Durations in seconds; they may only shorten.
+
+    With `reviewed_only` a tool that people have not looked at is refused, not registered.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
@@ -23,3 +26,4 @@ class Ask:
     response_schema: Mapping[str, Any] | None = None
     decide_within: int | None = None
     use_within: int | None = None
+    reviewed_only: bool = False

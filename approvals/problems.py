@@ -49,6 +49,9 @@ ARGUMENTS_UNCHANGED = declare(
     "arguments_unchanged", status=422, title="The arguments are as they were"
 )
 TOOL_DISABLED = declare("tool_disabled", status=409, title="The tool is switched off")
+TOOL_NOT_REVIEWED = declare(
+    "tool_not_reviewed", status=409, title="Nobody has reviewed this tool"
+)
 TOOL_CALL_REPEATED = declare(
     "tool_call_repeated", status=409, title="This tool call was asked about already"
 )

@@ -62,6 +62,7 @@ class AskSerializer(StrictSerializer):
     response_schema = serializers.DictField(required=False)
     decide_within = seconds()
     use_within = seconds()
+    reviewed_only = serializers.BooleanField(required=False)
 
     @staticmethod
     def ask(data: dict[str, Any]) -> Ask:
@@ -80,6 +81,7 @@ class AskSerializer(StrictSerializer):
             response_schema=data.get("response_schema"),
             decide_within=data.get("decide_within"),
             use_within=data.get("use_within"),
+            reviewed_only=data.get("reviewed_only", False),
         )
 
 

@@ -32,6 +32,7 @@ _ASK: Final = (
     *_ARGUMENTS,
     SCHEMA_INVALID,
     problems.TOOL_DISABLED,
+    problems.TOOL_NOT_REVIEWED,
     problems.TOOL_CALL_REPEATED,
     problems.RUN_NOT_RUNNING,
     CONTEXT_UNKNOWN,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from approvals.asks import Ask
 from approvals.models import Pause, Request
-from approvals.problems import RUN_NOT_RUNNING
+from approvals.problems import RUN_NOT_RUNNING, TOOL_NOT_REVIEWED
 from approvals.services.asking import Scene, ask_one
 from approvals.services.granting import owe_when_ready
 from approvals.services.pace import count
@@ -17,7 +17,7 @@ from checkpoints.checkpoint import (
     check_form,
     check_header,
 )
-from checkpoints.queries import unknown_tools
+from checkpoints.queries import tool_named, unknown_tools
 from checkpoints.services.tools import tool_to_use
 from kernel.clock import database_now
 from kernel.json_schema import check_schema
@@ -72,8 +72,9 @@ def check_asks(asks: Sequence[Ask], *, place: str = PLACE) -> None:
 
 def gate_to_ask(tenant_id: UUID, asks: Sequence[Ask]) -> Gate:
     """New tools and queues are what rights rest on: making one closes the gate."""
+    may_be_made = {ask.tool for ask in asks if not ask.reviewed_only}
     with tenant_transaction(tenant_id):
-        unknown = unknown_tools(tenant_id, {ask.tool for ask in asks})
+        unknown = unknown_tools(tenant_id, may_be_made)
         ready = has_default_queue() and not unknown
     return Gate.SHARED if ready else Gate.EXCLUSIVE
 
@@ -94,6 +95,7 @@ def stop_and_ask(
     """
     if run.state != Run.State.RUNNING:
         raise RUN_NOT_RUNNING(f"The run is {run.state}.")
+    _refuse_unreviewed(verb.tenant_id, asks, place)
     require_room(principal.agent_id, len(asks))
     open_default_queue(verb, principal.actor)
     for name in unknown_tools(verb.tenant_id, {ask.tool for ask in asks}):
@@ -107,6 +109,17 @@ def stop_and_ask(
     owe_when_ready(verb, scene.pause.id, scene.now)
     count(verb, principal, requests)
     return requests
+
+
+def _refuse_unreviewed(tenant_id: UUID, asks: Sequence[Ask], place: str) -> None:
+    """Raises `tool_not_reviewed` (409), before any tool is registered."""
+    for index, ask in enumerate(asks):
+        if not ask.reviewed_only:
+            continue
+        tool = tool_named(tenant_id, ask.tool)
+        if tool is None or not tool.reviewed:
+            pointer = f"{place.format(index)}/tool"
+            raise TOOL_NOT_REVIEWED("Somebody has to register it first.", pointer)
 
 
 def _scene(

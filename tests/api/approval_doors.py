@@ -21,6 +21,7 @@ def asked(world: World | None = None, **more: Any) -> dict[str, Any]:
         response_schema={"type": "string"},
         decide_within=600,
         use_within=600,
+        reviewed_only=True,
         **more,
     )
 

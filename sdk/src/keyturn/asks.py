@@ -43,7 +43,8 @@ class Ask:
 
     `risk` may raise the tool's own, never lower it. `explanation` is the agent's word,
     and no part of what is approved. `decide_within` and `use_within` are in seconds,
-    and may only shorten what policy gives. Raises `NotExact` for arguments that have
+    and may only shorten what policy gives. With `reviewed_only` a tool that people have
+    not reviewed is refused (`tool_not_reviewed`), not registered. Raises `NotExact` for arguments that have
     no exact JSON form.
     """
 
@@ -59,6 +60,7 @@ class Ask:
     decide_within: int | None = None
     use_within: int | None = None
     context: str | None = None
+    reviewed_only: bool = False
 
     def __post_init__(self) -> None:
         exact.check(dict(self.arguments), "/arguments")
@@ -79,6 +81,7 @@ class Ask:
             decide_within=self.decide_within,
             use_within=self.use_within,
             context=self.context,
+            reviewed_only=self.reviewed_only or None,
         )
 
 

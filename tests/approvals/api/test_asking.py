@@ -181,6 +181,24 @@ def test_a_value_out_of_its_bounds_is_refused_at_its_place(
     assert pointer is None or found == pointer
 
 
+def test_asked_so_a_tool_that_nobody_reviewed_is_refused_and_not_registered(
+    world: World,
+) -> None:
+    api, name = Api.of(world.house.robot), f"tool-{unique()}"
+    asked = {"tool": name, "arguments": {}, "reviewed_only": True}
+    place = f"runs/{world.run.id}/pause"
+    pause = {"checkpoint": position(), "requests": [action(), asked]}
+    before = trace(world.house.id)
+    assert code(api.post("approvals", asked)) == (409, "tool_not_reviewed", "/tool")
+    inside = (409, "tool_not_reviewed", "/requests/1/tool")
+    assert code(api.post(place, pause, fence=1)) == inside
+    assert trace(world.house.id) == before
+    assert api.post("approvals", {**asked, "reviewed_only": False}).status_code == 201
+    assert code(api.post("approvals", asked)) == (409, "tool_not_reviewed", "/tool")
+    known = action(reviewed_only=True)
+    assert api.post("approvals", known).status_code == 201
+
+
 def test_a_precondition_may_be_that_a_fact_is_null(world: World) -> None:
     asked = action(preconditions=[{"field": "a", "equals": None}])
     assert Api.of(world.house.robot).post("approvals", asked).status_code == 201
