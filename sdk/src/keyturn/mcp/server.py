@@ -1,5 +1,7 @@
 """`keyturn-mcp`: the tools over stdio, or over streamable HTTP with `--http`.
 
+`keyturn-mcp gateway` stands before another server instead: `keyturn.mcp.front`.
+
 It acts as the agent whose key is in `KEYTURN_API_KEY`; over HTTP whoever reaches the port
 does, so that it listens on this machine alone unless it is told otherwise.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -23,6 +26,7 @@ from mcp.server.stdio import stdio_server
 
 from keyturn.client import AsyncClient
 from keyturn.errors import KeyturnError, NotNow, Refused
+from keyturn.mcp import front
 from keyturn.mcp.tools import OFFERS, Desk
 
 INSTRUCTIONS = (
@@ -117,6 +121,9 @@ def _more(error: KeyturnError) -> dict[str, Any]:
 
 def main() -> None:
     """Serve until the client leaves, or until it is stopped."""
+    if sys.argv[1:2] == ["gateway"]:
+        front.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(prog="keyturn-mcp", description=__doc__)
     parser.add_argument("--http", metavar="PORT", type=int, help="instead of stdio")
     parser.add_argument("--host", default="127.0.0.1", help="with --http")

@@ -79,10 +79,11 @@ async def get_decision(desk: Desk, *, approval: str) -> Json:
 async def wait_for_decision(
     desk: Desk, *, approval: str, timeout_seconds: float = 600
 ) -> Json:
-    return _told(await _wait(desk, approval, timeout_seconds))
+    return _told(await wait_for(desk, approval, timeout_seconds))
 
 
-async def _wait(desk: Desk, approval: str, seconds: float) -> Approval:
+async def wait_for(desk: Desk, approval: str, seconds: float) -> Approval:
+    """Wait for people, with signs of life; after `seconds` what there is."""
     begun = desk.client.now()
     while True:
         gone = desk.client.now() - begun
@@ -143,7 +144,7 @@ async def permission_prompt(
     ask = Ask(tool=tool_name, arguments=input, tool_call_id=tool_use_id)
     try:
         asked = await desk.client.request_approval(ask, key=key or None)
-        await _wait(desk, asked.id, LONGEST)
+        await wait_for(desk, asked.id, LONGEST)
         redeemed = await _redeem(desk, asked.id)
         await report_effect(
             desk,

@@ -1,0 +1,256 @@
+"""The gateway between a real Keyturn and a server behind it, as a program and in process."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp import Client as McpClient
+from mcp import StdioServerParameters
+
+from approvals.services.policies import publish_policy
+from checkpoints.services.tools import register_tool
+from keyturn.mcp.gateway import UNKNOWN
+from tenants.checks import Operator
+from tests.examples.waiting import wait_until
+from tests.installation import free_port
+from tests.sdk import pretended_server
+from tests.sdk.pretended_server import Pretended
+from tests.sdk.test_mcp import PROGRAM, _listens, environment, served
+from tests.sdk.test_mcp_gateway import Caller, calling
+from tests.sdk.worlds import Real
+
+DONE = 'wrote {"path": "/srv/a"}'
+
+
+def registered(real: Real, *names: str, mode: str = "agent", **definition: Any) -> None:
+    for name in names:
+        register_tool(
+            tenant_id=real.house.id,
+            by=real.house.alice.id,
+            name=f"files.{name}",
+            mode=mode,
+            risk="medium",
+            definition=definition,
+        )
+
+
+def let_through(real: Real, selector: str) -> None:
+    publish_policy(
+        tenant_id=real.house.id,
+        by=Operator.CONSOLE,
+        name="through",
+        definition={"verdict": "allow", "selector": selector},
+    )
+
+
+def statuses(real: Real) -> list[str]:
+    return [one["status"] for one in real.api.get("approvals").json()["items"]]
+
+
+@asynccontextmanager
+async def started(real: Real, record: Path) -> AsyncIterator[Caller]:
+    """The program, before a server that is a program as well."""
+    behind = [sys.executable, pretended_server.__file__, str(record)]
+    gateway = StdioServerParameters(
+        command=PROGRAM,
+        args=["gateway", "--prefix", "files.", "--", *behind],
+        env=environment(real),
+    )
+    async with McpClient(gateway) as client:
+        yield Caller(client)
+
+
+def arrived(record: Path) -> list[Any]:
+    lines = record.read_text().splitlines() if record.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def test_what_policy_allows_is_done_at_once(real: Real, tmp_path: Path) -> None:
+    registered(real, "write", "environment")
+    let_through(real, 'tool.startsWith("files.")')
+    record = tmp_path / "calls"
+
+    async def scenario() -> None:
+        async with started(real, record) as caller:
+            assert await caller.call("write", path="/srv/a") == (False, DONE)
+            _, names = await caller.call("environment")
+            assert "KEYTURN" not in names
+            assert "PATH" in names
+
+    anyio.run(scenario)
+    assert arrived(record) == [["write", {"path": "/srv/a"}], ["environment", {}]]
+    assert [one[:2] for one in real.effects()] == [
+        ("files.write", "confirmed"),
+        ("files.environment", "confirmed"),
+    ]
+    assert real.runs() == ["completed", "completed"]
+
+
+def test_a_server_that_dies_in_a_call_is_not_called_again(
+    real: Real, tmp_path: Path
+) -> None:
+    registered(real, "die")
+    let_through(real, 'tool == "files.die"')
+    record = tmp_path / "calls"
+
+    async def scenario() -> None:
+        async with started(real, record) as caller:
+            assert await caller.call("die") == (True, UNKNOWN)
+            failed, told = await caller.call("die")
+            assert failed
+            assert told.startswith("Not sent on.")
+
+    anyio.run(scenario)
+    assert arrived(record) == [["die", {}]]
+    assert [one[:2] for one in real.effects()] == [("files.die", "unknown")]
+    assert real.questions() == 1
+
+
+def test_whoever_leaves_while_it_waits_takes_it_back(
+    real: Real, tmp_path: Path
+) -> None:
+    registered(real, "write")
+    record = tmp_path / "calls"
+
+    async def scenario() -> None:
+        async with started(real, record) as caller, anyio.create_task_group() as tasks:
+            tasks.start_soon(caller.call, "write")
+            await anyio.to_thread.run_sync(real.pending)
+            tasks.cancel_scope.cancel()
+        async with started(real, record):  # it is stopped by the time this one runs
+            pass
+
+    anyio.run(scenario)
+    wait_until(lambda: statuses(real) == ["cancelled"])
+    assert real.runs() == ["cancelled"]
+    assert arrived(record) == []
+
+
+def test_two_at_once_are_two_questions_and_an_edit_is_done_as_edited(
+    real: Real,
+) -> None:
+    registered(real, "write")
+    behind = Pretended()
+    told: dict[str, tuple[bool, str]] = {}
+
+    def decide() -> None:
+        wait_until(lambda: statuses(real) == ["pending", "pending"])
+        rows = real.api.get("approvals").json()["items"]
+        by_path = {one["arguments"]["path"]: one for one in rows}
+        real.decide(by_path["/a"], "reject", reason="Not that one")
+        edit = {"arguments": {"path": "/c"}}
+        real.decide(by_path["/b"], "edit", **edit)
+        if "pending" in statuses(real):
+            real.decide(real.pending(), "approve", by=real.carol())
+
+    async def scenario() -> None:
+        async with calling(real.async_client, behind) as caller:
+
+            async def call(path: str) -> None:
+                told[path] = await caller.call("write", path=path)
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(call, "/a")
+                tasks.start_soon(call, "/b")
+
+    real._aside(decide)
+    anyio.run(scenario)
+    assert told["/a"][0]
+    assert "Not that one" in told["/a"][1]
+    note = 'A reviewer changed the arguments to {"path":"/c"}.'
+    assert told["/b"] == (False, f'{note}\nwrote {{"path": "/c"}}')
+    assert behind.calls == [("write", {"path": "/c"})]
+    assert [one[:2] for one in real.effects()] == [("files.write", "confirmed")]
+
+
+def test_once_it_is_sent_whoever_leaves_changes_nothing_of_the_outcome(
+    real: Real,
+) -> None:
+    registered(real, "linger")
+    let_through(real, 'tool == "files.linger"')
+    behind = Pretended()
+
+    async def scenario() -> None:
+        async with (
+            calling(real.async_client, behind) as caller,
+            anyio.create_task_group() as tasks,
+        ):
+            tasks.start_soon(caller.call, "linger")
+            await behind.begun.wait()
+            tasks.cancel_scope.cancel()
+            behind.late.set()
+
+    anyio.run(scenario)
+    assert behind.calls == [("linger", {})]
+    assert [one[:2] for one in real.effects()] == [("files.linger", "confirmed")]
+    assert real.runs() == ["completed"]
+
+
+def test_a_tool_that_nobody_reviewed_is_refused_unless_asked_for_otherwise(
+    real: Real,
+) -> None:
+    behind = Pretended()
+
+    async def scenario(**options: Any) -> tuple[bool, str]:
+        async with calling(real.async_client, behind, **options) as caller:
+            return await caller.call("write", path="/srv/a")
+
+    failed, told = anyio.run(scenario)
+    assert failed
+    assert told.startswith("Not done (tool_not_reviewed)")
+    assert (real.questions(), behind.calls) == (0, [])
+    real.answer("approve")
+
+    async def unreviewed() -> tuple[bool, str]:
+        return await scenario(reviewed_only=False)
+
+    assert anyio.run(unreviewed) == (False, DONE)
+
+
+def test_what_keyturn_does_itself_is_not_sent_on(real: Real) -> None:
+    url = "https://files.example/write"
+    registered(real, "write", mode="managed", url=url)
+    behind = Pretended()
+
+    async def scenario() -> tuple[bool, str]:
+        async with calling(real.async_client, behind) as caller:
+            return await caller.call("write", path="/srv/a")
+
+    failed, told = anyio.run(scenario)
+    assert failed
+    assert told.startswith("Not sent on. Keyturn carries")
+    assert (statuses(real), behind.calls) == (["cancelled"], [])
+
+
+@contextmanager
+def served_before(real: Real, url: str) -> Iterator[str]:
+    port = free_port()
+    words = [PROGRAM, "gateway", "--unreviewed", "--http", str(port), url]
+    program = subprocess.Popen(words, env={**os.environ, **environment(real)})
+    served_at = f"http://127.0.0.1:{port}/mcp"
+    try:
+        wait_until(lambda: _listens(served_at))
+        yield served_at
+    finally:
+        program.terminate()
+        program.wait(timeout=30)
+
+
+def test_over_http_before_a_server_over_http(real: Real) -> None:
+    let_through(real, 'tool == "list_pending"')
+    with served(real) as behind, served_before(real, behind) as url:
+
+        async def scenario() -> None:
+            async with McpClient(url) as client:
+                assert len((await client.list_tools()).tools) == 7
+                failed, told = await Caller(client).call("list_pending")
+                assert (failed, json.loads(told)) == (False, {"pending": []})
+
+        anyio.run(scenario)
+    assert [one[:2] for one in real.effects()] == [("list_pending", "confirmed")]
