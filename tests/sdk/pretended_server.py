@@ -22,6 +22,7 @@ class Pretended:
     def __init__(self, path: str | None = None) -> None:
         self.path = path
         self.calls: list[tuple[str, Arguments]] = []
+        self.told: list[dict[str, Any]] = []
         self.late = anyio.Event()
         self.begun = anyio.Event()
         self.description = HOSTILE
@@ -72,6 +73,7 @@ class Pretended:
     ) -> types.CallToolResult:
         arguments = params.arguments or {}
         self.calls.append((params.name, arguments))
+        self.told.append(dict(params.meta or {}))
         if self.path:
             with open(self.path, "a") as file:
                 file.write(json.dumps([params.name, arguments]) + "\n")

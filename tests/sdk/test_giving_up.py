@@ -12,6 +12,7 @@ import pytest
 import keyturn
 from keyturn import Approval, require_approval
 from keyturn.testing import FakeApprover
+from keyturn.waiting import give_up
 from tests.examples.waiting import wait_until
 from tests.sdk.test_mcp import environment
 from tests.sdk.worlds import Real, World
@@ -139,6 +140,15 @@ def test_whoever_went_on_in_the_run_keeps_it(real: Real) -> None:
     with pytest.raises(KeyboardInterrupt):
         pay(on_wait=go_on)("1.00")
     assert real.runs() == ["running"]
+
+
+def test_what_was_approved_and_not_used_is_taken_back_as_well(real: Real) -> None:
+    with real.client() as client:
+        asked = client.request_approval(keyturn.Ask(tool="pay", arguments={}))
+        real.answer("approve")
+        assert client.wait(asked.id).next == "redeem"
+        client.drive(give_up(client, asked, reason="gone"))
+    assert (states(real), real.runs()) == (["cancelled"], ["cancelled"])
 
 
 @pytest.mark.usefixtures("stoppable")

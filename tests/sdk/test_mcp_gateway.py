@@ -132,6 +132,7 @@ def test_the_same_call_twice_is_two_questions(
 
     anyio.run(scenario)
     assert len(people.asked) == len(behind.calls) == 2
+    assert len({told[gateway.KEY] for told in behind.told}) == 2
 
 
 @pytest.mark.parametrize(

@@ -71,8 +71,10 @@ def arrived(record: Path) -> list[Any]:
     return [json.loads(line) for line in lines]
 
 
-def test_what_policy_allows_is_done_at_once(real: Real, tmp_path: Path) -> None:
-    registered(real, "write", "environment")
+def test_what_policy_allows_is_done_at_once_and_what_died_is_not_called_again(
+    real: Real, tmp_path: Path
+) -> None:
+    registered(real, "write", "environment", "die")
     let_through(real, 'tool.startsWith("files.")')
     record = tmp_path / "calls"
 
@@ -82,34 +84,21 @@ def test_what_policy_allows_is_done_at_once(real: Real, tmp_path: Path) -> None:
             _, names = await caller.call("environment")
             assert "KEYTURN" not in names
             assert "PATH" in names
+            assert await caller.call("die") == (True, UNKNOWN)
+            for _ in range(2):
+                failed, told = await caller.call("die")
+                assert failed
+                assert told.startswith("Not sent on.")
 
     anyio.run(scenario)
-    assert arrived(record) == [["write", {"path": "/srv/a"}], ["environment", {}]]
+    calls = [["write", {"path": "/srv/a"}], ["environment", {}], ["die", {}]]
+    assert arrived(record) == calls
     assert [one[:2] for one in real.effects()] == [
         ("files.write", "confirmed"),
         ("files.environment", "confirmed"),
+        ("files.die", "unknown"),
     ]
-    assert real.runs() == ["completed", "completed"]
-
-
-def test_a_server_that_dies_in_a_call_is_not_called_again(
-    real: Real, tmp_path: Path
-) -> None:
-    registered(real, "die")
-    let_through(real, 'tool == "files.die"')
-    record = tmp_path / "calls"
-
-    async def scenario() -> None:
-        async with started(real, record) as caller:
-            assert await caller.call("die") == (True, UNKNOWN)
-            failed, told = await caller.call("die")
-            assert failed
-            assert told.startswith("Not sent on.")
-
-    anyio.run(scenario)
-    assert arrived(record) == [["die", {}]]
-    assert [one[:2] for one in real.effects()] == [("files.die", "unknown")]
-    assert real.questions() == 1
+    assert real.runs() == ["completed", "completed", "needs_attention"]
 
 
 def test_whoever_leaves_while_it_waits_takes_it_back(
@@ -118,16 +107,18 @@ def test_whoever_leaves_while_it_waits_takes_it_back(
     registered(real, "write")
     record = tmp_path / "calls"
 
+    def is_taken_back() -> bool:
+        return statuses(real) == ["cancelled"]
+
     async def scenario() -> None:
-        async with started(real, record) as caller, anyio.create_task_group() as tasks:
-            tasks.start_soon(caller.call, "write")
-            await anyio.to_thread.run_sync(real.pending)
-            tasks.cancel_scope.cancel()
-        async with started(real, record):  # it is stopped by the time this one runs
-            pass
+        async with started(real, record) as caller:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(caller.call, "write")
+                await anyio.to_thread.run_sync(real.pending)
+                tasks.cancel_scope.cancel()
+            await anyio.to_thread.run_sync(wait_until, is_taken_back)
 
     anyio.run(scenario)
-    wait_until(lambda: statuses(real) == ["cancelled"])
     assert real.runs() == ["cancelled"]
     assert arrived(record) == []
 

@@ -113,9 +113,9 @@ def ask(client: Client, options: argparse.Namespace) -> Any:
         subject=options.subject,
         key=options.key and calls.key_from(options.tool, options.key),
     )
-    _tell(f"asked: {asked.review_url}")
     timeout = options.timeout if options.wait else 0
     try:
+        _tell(f"asked: {asked.review_url}")  # who reads it may interrupt at once
         if options.command:
             return _act(client, asked, options.command, timeout)
         return _take(client, asked, timeout)

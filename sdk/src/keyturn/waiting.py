@@ -35,23 +35,17 @@ def tell_waiting(
 
 
 def give_up(
-    connection: Connection,
-    approval: Approval,
-    *,
-    reason: str = GAVE_UP,
-    unused: bool = False,
+    connection: Connection, approval: Approval, *, reason: str = GAVE_UP
 ) -> Flow[None]:
     """Take the question back, with the run that opened for it alone.
 
     Nothing is done once the approval was used: what came of that is found out as after
-    any crash. Who knows that it was not (`unused`) takes also back what was approved.
-    The program may be ending, so that nothing is tried for long.
+    any crash. The program may be ending, so that nothing is tried for long.
     """
-    states = ("paused", "resuming") if unused else ("paused",)
     try:
         read = calls.get_run(approval.run)
         run = yield from send(connection, read, patience=LAST_PATIENCE)
-        if run.asks_only and run.state in states:
+        if run.asks_only and run.state == "paused":
             end = calls.cancel_run(run.id, fence=run.fence, reason=reason)
             yield from send(connection, end, patience=LAST_PATIENCE)
     except KeyturnError as error:

@@ -100,7 +100,10 @@ async def _serve(given: argparse.Namespace) -> None:
         wait=given.wait,
         timeout=given.timeout,
     )
-    async with _connected(given.upstream) as upstream, AsyncClient() as client:
+    async with (
+        _connected(given.upstream, given.timeout) as upstream,
+        AsyncClient() as client,
+    ):
         server = build(Gateway(upstream, client, options))
         if given.http is None:
             async with stdio_server() as (read, write):
@@ -114,7 +117,9 @@ async def _serve(given: argparse.Namespace) -> None:
 
 
 @asynccontextmanager
-async def _connected(upstream: Sequence[str]) -> AsyncIterator[McpClient]:
+async def _connected(
+    upstream: Sequence[str], patience: float
+) -> AsyncIterator[McpClient]:
     """The server behind is told nothing of Keyturn's, its key least of all."""
     if upstream[0].startswith(("http://", "https://")):
         word = os.environ.get("KEYTURN_UPSTREAM_AUTHORIZATION")
@@ -122,12 +127,12 @@ async def _connected(upstream: Sequence[str]) -> AsyncIterator[McpClient]:
         limits = httpx2.Timeout(30.0, read=300.0)
         async with httpx2.AsyncClient(headers=headers, timeout=limits) as http:
             behind = streamable_http_client(upstream[0], http_client=http)
-            async with McpClient(behind) as client:
+            async with McpClient(behind, read_timeout_seconds=patience) as client:
                 yield client
         return
     env = {k: v for k, v in os.environ.items() if not k.startswith("KEYTURN_")}
     command = StdioServerParameters(
         command=upstream[0], args=list(upstream[1:]), env=env
     )
-    async with McpClient(command) as client:
+    async with McpClient(command, read_timeout_seconds=patience) as client:
         yield client

@@ -20,7 +20,7 @@ from mcp import MCPError
 from mcp.server import ServerRequestContext
 
 from keyturn import calls, exact
-from keyturn.acting import Action, follow_and_end
+from keyturn.acting import Action, current_effect, follow_and_end
 from keyturn.asks import Ask
 from keyturn.client import AsyncClient
 from keyturn.documents import Approval
@@ -45,6 +45,7 @@ log = logging.getLogger("keyturn")
 
 ASKING = 30.0  # seconds that an absent Keyturn is tried for before a call is refused
 MOST_PAGES = 100
+KEY = "keyturn/idempotency_key"  # in `_meta`, for a server that honours one
 NOT_OFFERED = "The server behind has no such tool any more, or is gone."
 UNANSWERED = "Nobody answered in time."
 LEFT = "Whoever called no longer waits."
@@ -114,7 +115,7 @@ class Gateway:
         )
         asked = calls.request_approval(ask, subject=self.options.subject)
         with anyio.CancelScope(shield=True):  # a question that was put is known here
-            approval: Approval = await self.client.drive(
+            approval = await self.client.drive(
                 send(self.client, asked, patience=ASKING)
             )
         try:
@@ -123,7 +124,7 @@ class Gateway:
             return await self._follow(context, approval, shown)
         except (NotOffered, Paused, ChangesRequested, asyncio.CancelledError) as why:
             reason = _why(why) if isinstance(why, KeyturnError) else LEFT
-            left = give_up(self.client, approval, reason=reason[:2000], unused=True)
+            left = give_up(self.client, approval, reason=reason[:2000])
             with anyio.CancelScope(shield=True):
                 await self.client.drive(left)
             raise
@@ -153,25 +154,32 @@ class Gateway:
                     log.exception("the outcome of %s could not be reported", shown.name)
                     result: types.CallToolResult = done.result
                     return result
-                except Paused:
-                    if self.client.now() - begun >= self.options.wait:
+                except Paused as delayed:
+                    gone = self.client.now() - begun
+                    if gone >= self.options.wait:
                         raise
+                    await desk.progress(gone, self.options.wait, str(delayed))
 
     def _action(
         self, context: _Context, approval: Approval, name: str, waited: float
     ) -> Action[types.CallToolResult]:
-        async def progress(done: float, total: float | None, said: str | None) -> None:
-            await context.session.report_progress(waited + done, None, said)
+        async def go_on(
+            progress: float, total: float | None, message: str | None
+        ) -> None:  # it never goes back, nor does the time that was waited
+            await context.session.report_progress(waited + progress, None, message)
 
         async def act(**approved: Any) -> types.CallToolResult:
-            call = types.CallToolRequestParams(name=name, arguments=approved)
+            told: Any = {KEY: current_effect().idempotency_key}
+            call = types.CallToolRequestParams(
+                name=name, arguments=approved, _meta=told
+            )
             try:
                 # Not `call_tool`, which may send a second time.
                 result = await self.upstream.session.send_request(
                     types.CallToolRequest(params=call),
                     types.CallToolResult,
                     request_read_timeout_seconds=self.options.timeout,
-                    progress_callback=progress,
+                    progress_callback=go_on,
                 )
             except MCPError as error:
                 if error.code in _NOT_BEGUN:
@@ -196,7 +204,7 @@ class Gateway:
                 cursor = listed.next_cursor
                 if found or cursor is None:
                     break
-        except MCPError as error:
+        except Exception as error:  # whatever it says instead: nothing was sent yet
             raise NotOffered(NOT_OFFERED) from error
         if len(found) != 1:
             raise NotOffered(NOT_OFFERED)
