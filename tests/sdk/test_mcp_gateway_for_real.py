@@ -188,20 +188,17 @@ def test_a_tool_that_nobody_reviewed_is_refused_unless_asked_for_otherwise(
 ) -> None:
     behind = Pretended()
 
-    async def scenario(**options: Any) -> tuple[bool, str]:
+    async def scenario(wait: float, reviewed_only: bool) -> tuple[bool, str]:
+        options = {"wait": wait, "reviewed_only": reviewed_only}
         async with calling(real.async_client, behind, **options) as caller:
             return await caller.call("write", path="/srv/a")
 
-    failed, told = anyio.run(scenario)
+    failed, told = anyio.run(scenario, 0, True)
     assert failed
     assert told.startswith("Not done (tool_not_reviewed)")
     assert (real.questions(), behind.calls) == (0, [])
     real.answer("approve")
-
-    async def unreviewed() -> tuple[bool, str]:
-        return await scenario(reviewed_only=False)
-
-    assert anyio.run(unreviewed) == (False, DONE)
+    assert anyio.run(scenario, 60, False) == (False, DONE)
 
 
 def test_what_keyturn_does_itself_is_not_sent_on(real: Real) -> None:
@@ -210,7 +207,7 @@ def test_what_keyturn_does_itself_is_not_sent_on(real: Real) -> None:
     behind = Pretended()
 
     async def scenario() -> tuple[bool, str]:
-        async with calling(real.async_client, behind) as caller:
+        async with calling(real.async_client, behind, wait=0) as caller:
             return await caller.call("write", path="/srv/a")
 
     failed, told = anyio.run(scenario)
