@@ -5,10 +5,12 @@ patterns run on a linear-time engine, and a validation ends after so many steps.
 """
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Final
 
 import cel
@@ -36,22 +38,34 @@ MAX_SCHEMA_BYTES: Final = 64 * 1024
 MAX_PATTERN: Final = 256
 MAX_STEPS: Final = 200_000
 MAX_SECONDS: Final = 3.0
+# A pattern is compiled each time that it is asked, for up to a tenth of a second.
+MAX_READING: Final = 1.0  # seconds, for all schemas of one request together
+STATES_A_STEP: Final = 200  # of a pattern, each looked at for each character
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 type Found = Iterator[ValidationError]
 type Keyword = Callable[[Any, Any, Any, Any], Found | None]
 
 
-def check_schema(schema: Json, *, pointer: str = "") -> None:
+def end_of_reading() -> float:
+    """Until when the schemas of one request are looked at, by what this thread works."""
+    return time.thread_time() + MAX_READING
+
+
+def check_schema(schema: Json, *, pointer: str = "", ends: float | None = None) -> None:
     """Refuse what is no schema, or one that could fetch, loop or backtrack.
 
-    Raises `Problem` 422 `schema_invalid`; `pointer` leads to the schema in the body.
+    Raises `Problem` 422 `schema_invalid`, and `schema_too_complex` where looking at it
+    takes until `ends`; `pointer` leads to the schema in the body.
     """
+    ends = end_of_reading() if ends is None else ends
     if not isinstance(schema, Mapping):
         raise SCHEMA_INVALID("A schema is a JSON object.", pointer)
     if len(canonical_bytes(schema)) > MAX_SCHEMA_BYTES:
         raise SCHEMA_INVALID(f"At most {MAX_SCHEMA_BYTES} bytes.", pointer)
     for path, keyword, value in _keywords((), schema):
+        if time.thread_time() > ends:
+            raise SCHEMA_TOO_COMPLEX("Its patterns are too many.", pointer)
         flaw = _flaw(path, keyword, value)
         if flaw:
             raise SCHEMA_INVALID(flaw, pointer + pointer_to((*path, keyword)))
@@ -97,8 +111,8 @@ class _Budget:
     steps: int = MAX_STEPS
     ends: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
 
-    def spend(self) -> None:
-        self.steps -= 1
+    def spend(self, steps: int = 1) -> None:
+        self.steps -= steps
         if self.steps < 0 or time.monotonic() > self.ends:
             raise _Exhausted
 
@@ -115,7 +129,10 @@ def _counted(keyword: Keyword) -> Keyword:
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Found:
-    if validator.is_type(instance, "string") and not _matches(pattern, instance):
+    if not validator.is_type(instance, "string"):
+        return
+    _budget.get().spend(len(instance) * _states(pattern) // STATES_A_STEP)
+    if not _matches(pattern, instance):
         yield ValidationError("does not match")
 
 
@@ -129,6 +146,15 @@ def _unique(validator: Any, wanted: bool, instance: Any, schema: Any) -> Found:
 
 # Python's own engine can be made to run for hours by twenty characters.
 _MATCHES = cel.compile("text.matches(pattern)")
+_REPEATED: Final = re.compile(r"\{(\d*)(?:,(\d*))?\}")
+
+
+def _states(pattern: str) -> int:
+    """About how many there may be at once: repetitions that stand alone make few."""
+    plain = "".join(pattern.split())  # with the flag x it may have spaces anywhere
+    times = [max(int(n or 0) for n in pair) for pair in _REPEATED.findall(plain)]
+    found = prod(max(1, n) for n in times)
+    return found if len(times) > 1 else max(1, found // 10)
 
 
 def _matches(pattern: str, text: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kernel.json_schema import check_schema, check_value
+from kernel.json_schema import check_schema, check_value, end_of_reading
 from kernel.problems import declare
 from kernel.strict_json import Json
 from sessions.models import Provenance, Workflow
@@ -264,11 +264,14 @@ class Contract:
 
 
 def check_definition(definition: Any) -> None:
-    """Raises `workflow_invalid` or `schema_invalid` (422) with the place of the flaw."""
+    """Raises `workflow_invalid`, `schema_invalid` or `schema_too_complex` (422) with the
+    place of the flaw."""
     check_value(_DEFINITION, definition, kind=WORKFLOW_INVALID)
     assert isinstance(definition, dict)
+    ends = end_of_reading()
     for name, field in definition.get("fields", {}).items():
-        check_schema(field.get("schema", {}), pointer=f"/fields/{name}/schema")
+        place = f"/fields/{name}/schema"
+        check_schema(field.get("schema", {}), pointer=place, ends=ends)
         if field.get("authority") and "model" in field.get("provenance", []):
             detail = "A model's inference never stands as authority."
             raise WORKFLOW_INVALID(detail, f"/fields/{name}/provenance")

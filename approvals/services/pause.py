@@ -20,7 +20,7 @@ from checkpoints.checkpoint import (
 from checkpoints.queries import tool_named, unknown_tools
 from checkpoints.services.tools import tool_to_use
 from kernel.clock import database_now
-from kernel.json_schema import check_schema
+from kernel.json_schema import check_schema, end_of_reading
 from kernel.scope import tenant_transaction
 from sessions.models import Run, Session
 from sessions.runs import go_on_with, lock_run, move_run, require_writer
@@ -63,11 +63,12 @@ def pause_run(
 
 
 def check_asks(asks: Sequence[Ask], *, place: str = PLACE) -> None:
-    """Raises `schema_invalid` (422). Needs no database."""
+    """Raises `schema_invalid`, `schema_too_complex` (422). Needs no database."""
+    ends = end_of_reading()
     for index, ask in enumerate(asks):
         if ask.response_schema is not None:
             pointer = f"{place.format(index)}/response_schema"
-            check_schema(ask.response_schema, pointer=pointer)
+            check_schema(ask.response_schema, pointer=pointer, ends=ends)
 
 
 def gate_to_ask(tenant_id: UUID, asks: Sequence[Ask]) -> Gate:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from kernel.json_schema import check_schema, check_value
+from kernel import json_schema
+from kernel.json_schema import check_schema, check_value, end_of_reading
 from tests.refusals import refused
 
 AMOUNT = {"type": "string", "pattern": "^-?[0-9]{1,12}\\.[0-9]{2}$"}
@@ -134,6 +135,39 @@ def test_a_pattern_cannot_backtrack() -> None:
     began = time.monotonic()
     assert place({"pattern": "^(([a-z])+.)+[A-Z]([a-z])+$"}, "a" * 100_000)
     assert time.monotonic() - began < 5
+
+
+def test_patterns_that_take_long_to_compile_are_not_all_tried() -> None:
+    """An agent may send a schema with its question: a thousand took minutes."""
+    texts = [{"pattern": rf"(\w{{1,40}}){{1,5}}{n}"} for n in range(1_500)]
+    began = time.thread_time()
+    with refused("schema_too_complex", status=422):
+        check_schema({"prefixItems": texts})
+    assert time.thread_time() - began < 3 * json_schema.MAX_READING
+
+
+def test_schemas_of_one_request_have_their_time_together() -> None:
+    schema = {"pattern": "^a$"}
+    check_schema(schema, ends=end_of_reading())
+    with refused("schema_too_complex", status=422):
+        check_schema(schema, ends=time.thread_time() - 1)
+
+
+@pytest.mark.parametrize("pattern", ["(.{0,100}x){50}y", "(?x)(.{0, 1 00}x){5 0 }y"])
+def test_a_text_is_not_too_long_for_its_pattern(pattern: str) -> None:
+    """Of a quarter of a megabyte each character was looked at by thousands of states."""
+    assert place({"pattern": pattern}, "x" * 500)
+    with refused("schema_too_complex", status=422):
+        check_value({"pattern": pattern}, "x" * 20_000)
+
+
+def test_long_texts_have_plain_patterns() -> None:
+    text = "x" * 4_000
+    notes = {"items": {"pattern": "^[^<>]{1,4000}$"}}
+    check_value(notes, [text] * 10)
+    assert (
+        place({"pattern": "^[A-Z]{2}[0-9]{10,30}$"}, "DE89370400440532013000") is None
+    )
 
 
 def test_a_reference_that_leads_nowhere_is_the_schemas_fault() -> None:
