@@ -23,6 +23,9 @@ KINDS: Final = ("exactly", "between", "one_of", "prefix")
 # "..", no other host behind "https://", no second word.
 PREFIX: Final = re.compile(r"[^\s]{2,199}[-_/:#]")
 DECIMAL: Final = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,10})?")
+# An address is fixed to the end of its host: "https://pay-" would go on as "evil.example".
+ADDRESS: Final = re.compile(r"(https?|wss?|ftp|file):|.*//", re.IGNORECASE)
+WITH_HOST: Final = re.compile(r"[^/]*//[^/]+/.*")
 REST: Final = re.compile(r"[A-Za-z0-9_-]+([./][A-Za-z0-9_-]+)*")
 
 
@@ -163,6 +166,8 @@ def _prefixed(given: Mapping[str, Any], value: Any) -> bool:
     prefix = given["prefix"]
     if not isinstance(value, str) or not value.startswith(prefix):
         return False
+    if _prefix_flaw(given):  # also of one that was made when less was known
+        return False
     rest = value[len(prefix) :]
     return len(rest) <= LONGEST_REST and bool(REST.fullmatch(rest))
 
@@ -186,6 +191,8 @@ def _values_flaw(given: Mapping[str, Any]) -> str:
 
 def _prefix_flaw(given: Mapping[str, Any]) -> str:
     prefix = given["prefix"]
+    if ADDRESS.match(prefix) and not WITH_HOST.fullmatch(prefix):
+        return "Of an address at least https://host/ is fixed."
     if PREFIX.fullmatch(prefix) and not prefix.endswith("//") and ".." not in prefix:
         return ""
     return "At least three characters, of which the last is one of - _ / : #"
