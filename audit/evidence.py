@@ -40,6 +40,17 @@ def signed_entries(
     return [signed for signed in read if signed is not None]
 
 
+def latest_entries(tenant_id: UUID, *, kinds: Iterable[str]) -> list[Signed | None]:
+    """Of each thing that entries of these kinds are about, the last of them.
+
+    None for one whose signature does not hold: what came last is not known then.
+    """
+    rows = Entry.objects.filter(tenant_id=tenant_id, kind__in=list(kinds))
+    last = rows.order_by("subject_id", "-seq").distinct("subject_id")
+    keys = trusted_keys()
+    return [_read(row) if is_genuine(row, keys) else None for row in last]
+
+
 def signed_data(
     tenant_id: UUID, *, kind: str, subjects: Iterable[UUID]
 ) -> dict[UUID, dict[str, Any]]:

@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from approvals.checks.matter import Matter
 from approvals.envelope import Envelope
 from approvals.glass import BROKEN
 from approvals.models import Decision, Grant, PolicyRevision, Revision
-from audit.evidence import Signed, signed_data, signed_entries
+from audit.evidence import Signed, latest_entries, signed_data, signed_entries
 from kernel.canonical import definition_digest
 from kernel.outcome import Refused
 
@@ -26,6 +26,7 @@ ENDED: Final = tuple(
 )
 PUBLISHED: Final = "policy.published"
 COSIGNED: Final = "policy.cosigned"
+RETIRED: Final = "policy.retired"
 OTHER: Final = "not as the audit log has it."
 
 
@@ -40,6 +41,8 @@ def check_evidence(matter: Matter) -> Refused | None:
         return _refuse("grant_not_in_audit", f"The approval is {OTHER}")
     if not _policies_hold(matter):
         return _refuse("policy_not_in_audit", f"A policy is {OTHER}")
+    if not _all_in_force(matter.tenant.id):
+        return _refuse("policies_not_in_audit", f"What is in force is {OTHER}")
     return None
 
 
@@ -150,6 +153,24 @@ def _policies_hold(matter: Matter) -> bool:
     return {_identity(row) for row in rows} >= set(pinned) and all(
         _is_as_signed(row, entries) for row in rows
     )
+
+
+def _all_in_force(tenant_id: UUID) -> bool:
+    """The policies that say something today are those that the log says are in force.
+
+    One that was hidden, or made to be about nothing, asks for nothing: neither now nor,
+    where that was before the question, by what is pinned.
+    """
+    said = latest_entries(tenant_id, kinds=(PUBLISHED, RETIRED))
+    if None in said:
+        return False
+    signed = {
+        (one.subject, one.data["revision"], one.data["digest"])
+        for one in said
+        if one and one.kind == PUBLISHED
+    }
+    rows = PolicyRevision.objects.filter(number=F("policy__current"))
+    return {_identity(row) for row in rows} == signed
 
 
 def _stored_policies(matter: Matter) -> list[PolicyRevision]:

@@ -35,6 +35,7 @@ ALTERED: Final = frozenset(
         "authority.revision_not_in_audit",
         "authority.decision_not_in_audit",
         "authority.grant_not_in_audit",
+        "authority.policies_not_in_audit",
         "authority.policy_not_in_audit",
         "authority.standing_not_in_audit",
         "position.checkpoint_corrupted",

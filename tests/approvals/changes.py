@@ -167,6 +167,24 @@ HASTEN = """UPDATE approvals_grant SET not_before = not_before - interval '1 day
   WHERE request_id = %(request)s"""
 
 
+HIDE = """UPDATE approvals_policy SET current = NULL
+  WHERE tenant_id = %(tenant)s AND name = 'closed'"""
+
+
+BLIND = """UPDATE approvals_policyrevision
+  SET definition = definition || '{"selector": "false"}'
+  WHERE tenant_id = %(tenant)s AND definition->>'verdict' = 'deny'"""
+
+
+SUPERSEDE = """WITH r AS (INSERT INTO approvals_policyrevision
+    (id, created_at, tenant_id, policy_id, number, definition, digest)
+    SELECT gen_random_uuid(), now(), p.tenant_id, p.id, 2,
+      '{"verdict": "deny", "selector": "false"}', '' FROM approvals_policy p
+    WHERE p.tenant_id = %(tenant)s AND p.name = 'closed')
+  UPDATE approvals_policy SET current = 2
+  WHERE tenant_id = %(tenant)s AND name = 'closed'"""
+
+
 DISOWN = """UPDATE approvals_policyrevision SET author_id = NULL
   WHERE tenant_id = %(tenant)s"""
 

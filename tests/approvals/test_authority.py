@@ -31,11 +31,14 @@ from sessions.contract import Claim
 from sessions.services.runs import record_transition
 from tests.approvals.changes import (
     ALTER_ARGUMENTS,
+    BLIND,
     CHANGES,
     COSIGN,
     DISOWN,
+    HIDE,
     LOOSEN,
     REVIVE,
+    SUPERSEDE,
     Approved,
     revoke_it,
     sql,
@@ -162,6 +165,21 @@ def test_a_policy_that_nobody_published_allows_nothing() -> None:
     run = stage.run()
     case = Approved(stage=stage, request=stage.ask(run), run=run)
     assert redeem_alone(case) == "authority.policy_not_in_audit"
+    assert observed(case)["effects"] == 0
+
+
+@pytest.mark.parametrize("edit", [HIDE, BLIND, SUPERSEDE])
+def test_a_policy_that_was_made_to_say_nothing_lets_nothing_pass(edit: str) -> None:
+    """What it would refuse is asked, granted and used while another one allows it."""
+    stage = fresh_stage("agent")
+    stage.let_through("open")
+    stage.let_through("closed", verdict="deny")
+    with superuser() as connection:
+        connection.execute(edit, {"tenant": stage.tenant_id})
+    run = stage.run()
+    case = Approved(stage=stage, request=stage.ask(run), run=run)
+    assert stage.fresh(case.request).state == Request.State.APPROVED
+    assert redeem_alone(case) == "authority.policies_not_in_audit"
     assert observed(case)["effects"] == 0
 
 
