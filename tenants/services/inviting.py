@@ -31,14 +31,21 @@ from tenants.vault import purpose_key
 from tenants.verbs import Verb
 
 PURPOSE: Final = "invitations"
+KIND: Final = "invitation"  # of mail
 STANDS_FOR: Final = timedelta(days=7)
 SENT_EVERY: Final = timedelta(minutes=1)  # at most, to the same person
+MOST_AN_HOUR: Final = 200  # letters of one tenant, to addresses that it chose
 FORGOTTEN_AFTER: Final = timedelta(days=30)  # since it ended unanswered
 INVITED: Final = declare(
     "already_invited", status=409, title="They are invited already"
 )
 TOO_SOON: Final = declare(
     "invitation_too_soon", status=429, title="This invitation was sent a moment ago"
+)
+TOO_MANY: Final = declare(
+    "invitations_too_many",
+    status=429,
+    title="This tenant has invited very many within an hour",
 )
 OVER: Final = declare(
     "invitation_over", status=409, title="The guest's time is over already"
@@ -68,7 +75,7 @@ def invite_member(
     `name` is what they are called here, unless they choose another; a guest's rights end
     `until` then. Raises `already_so`
     (409) for a member of this tenant, `already_invited` (409), `not_found` (404) for
-    groups of others, and what `permitted_role` raises.
+    groups of others, `invitations_too_many` (429), and what `permitted_role` raises.
     """
     address = checked_email(email)
     called = checked_name(name, most=200) if name.strip() else ""
@@ -132,7 +139,7 @@ def revoke_invitation(*, tenant_id: UUID, by: Acting, invitation_id: UUID) -> No
 
 def register() -> None:
     """Say what the mail of an invitation tells, once at start."""
-    register_writer("invitation", _letter)
+    register_writer(KIND, _letter)
 
 
 def _letter(mails: list[Mail]) -> Letter | None:
@@ -199,6 +206,7 @@ def _open(invitation: Invitation, by: Acting) -> str:
 def _sent(
     verb: Verb, kind: str, actor: Actor, invitation: Invitation, link: str
 ) -> Invited:
+    _refuse_flood(verb.tenant_id)
     data = {
         "role": invitation.role,
         "groups": [str(one) for one in invitation.groups],
@@ -208,7 +216,7 @@ def _sent(
     event = verb.journal.record(kind=kind, actor=actor, subject=subject, data=data)
     mail = Mail(
         tenant_id=verb.tenant_id,
-        kind="invitation",
+        kind=KIND,
         about=invitation.id,
         event=event,
         due_at=database_now(),
@@ -231,6 +239,15 @@ def _refuse_again(invitation: Invitation) -> None:
         raise OVER("Revoke it, and invite them for another time.")
     if invitation.sent_at > now - SENT_EVERY:
         raise TOO_SOON("They were sent one just now. Wait a minute.")
+
+
+def _refuse_flood(tenant_id: UUID) -> None:
+    """What is revoked is forgotten, and could be sent anew: letters are what is counted,
+    since whom they reach did not ask for them. None are written where none are sent."""
+    lately = Mail.objects.filter(tenant_id=tenant_id, kind=KIND)
+    since = database_now() - timedelta(hours=1)
+    if lately.filter(created_at__gt=since).count() >= MOST_AN_HOUR:
+        raise TOO_MANY("Wait an hour.")
 
 
 def _forget_old(tenant_id: UUID) -> None:

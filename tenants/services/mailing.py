@@ -28,7 +28,7 @@ from tenants.checks import Acting, permitted
 from tenants.letters import Letter, dispatch, write
 from tenants.models import Mail
 from tenants.publishing import publish_mail
-from tenants.services.change import own
+from tenants.services.change import ALREADY_SO, own
 from tenants.vault import DATA_ERASED
 from tenants.verbs import Gate, Verb, perform
 
@@ -143,13 +143,19 @@ def _is_ours(error: smtplib.SMTPResponseException) -> bool:
 
 
 def resend_mail(*, tenant_id: UUID, by: Acting, mail_id: UUID) -> Mail:
-    """Send it again, as if it were the first time. Raises `mail_still_queued` (409)."""
+    """Send what was given up again, as if it were the first time.
+
+    Raises `mail_still_queued` (409), and `already_so` (409) for what was sent: nobody is
+    written to again and again.
+    """
 
     def work(verb: Verb) -> Mail:
         actor = permitted(tenant_id, by)
         mail = own(Mail, tenant_id, mail_id)
         if mail.state == State.QUEUED:
             raise MAIL_UNFINISHED()
+        if mail.state != State.DEAD:
+            raise ALREADY_SO("This letter was sent, or had nothing to say any more.")
         rows = Mail.objects.filter(id=mail.id, state=mail.state)
         fresh = {"state": State.QUEUED, "attempts": 0, "ended_at": None}
         update_exactly_one(rows, due_at=database_now(), **fresh)

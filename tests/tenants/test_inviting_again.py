@@ -11,19 +11,26 @@ from tenants.models import ExternalIdentity, Invitation
 from tenants.services import (
     accept_invitation,
     invite_guest,
+    inviting,
     offer_of,
     resend_invitation,
     revoke_invitation,
 )
+from tenants.services.mailing import resend_mail, send_mail
 from tests.checkpoints.tampering import tamper
 from tests.factories import House, fresh_house, fresh_user
+from tests.tenants.post_office import PostOffice
 from tests.tenants.test_invitations import (
     a_minute_later,
     invited,
+    mail_of,
+    office,
     refused,
     somewhere,
     token,
 )
+
+__all__ = ["office"]  # a fixture
 
 
 def identified(house: House, email: str, **more: Any) -> None:
@@ -87,3 +94,31 @@ def test_an_invitation_to_a_time_that_is_over_is_not_sent_again(house: House) ->
     a_minute_later(one)
     again = {**here, "invitation_id": one.invitation.id}
     refused("invitation_over", resend_invitation, **again)
+
+
+def test_nobody_is_flooded_with_letters(
+    house: House, office: PostOffice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By revoking and inviting anew: the address is forgotten, and the letters are not."""
+    monkeypatch.setattr(inviting, "MOST_AN_HOUR", 2)
+    here = {"tenant_id": house.id, "by": house.alice.id}
+    victim = somewhere()
+    for _ in range(2):
+        one = invited(house, victim)
+        assert send_mail(mail_of(house, one).id) == "sent"
+        revoke_invitation(**here, invitation_id=one.invitation.id)
+    refused("invitations_too_many", invited, house, victim)
+    assert len(office.to(victim)) == 2
+    invited(fresh_house(), victim)  # a tenant's own
+
+
+def test_a_letter_that_was_sent_is_not_sent_again(
+    house: House, office: PostOffice
+) -> None:
+    one = invited(house, somewhere())
+    mail = mail_of(house, one).id
+    assert send_mail(mail) == "sent"
+    again = {"tenant_id": house.id, "by": house.alice.id, "mail_id": mail}
+    refused("already_so", resend_mail, **again)
+    assert send_mail(mail) == ""
+    assert len(office.to(one.invitation.email)) == 1
