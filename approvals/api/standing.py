@@ -38,7 +38,7 @@ class StandingApprovalsView(AgentView):
                 agent_id=self.principal.agent_id,
                 environment=self.principal.environment,
             )
-            near = rows.select_related("tool", "author__user", "request__session")
+            near = rows.select_related("tool", "author", "request__session")
             return Response(page_of_many(near, request, _documents))
 
 
@@ -54,7 +54,7 @@ def _document(one: StandingApproval, now: datetime, *, names: bool) -> dict[str,
         "tool": one.tool.name,
         "environment": one.environment,
         "state": state_of(one, now),
-        "by": str(one.author.user) if names else "a reviewer",
+        "by": one.author.name if names else "a reviewer",
         "uses": one.uses,
         "used": one.used,
         "expires_at": one.expires_at.isoformat(),

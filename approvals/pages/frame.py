@@ -57,7 +57,8 @@ def frame(
     `about` names what the page's event stream tells of besides the queues: a `request`
     or a `run`.
     """
-    several = len(memberships(user)) > 1
+    # Whoever runs a provider may be behind a session that came by it.
+    several = viewer.membership.identity is None and len(memberships(user)) > 1
     return Shell(
         tenant=viewer.membership.tenant_name,
         person=str(user),

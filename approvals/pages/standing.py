@@ -76,7 +76,7 @@ def standing_view(
         back_href=address("standing", viewer.slug),
         act_href=_act_href(viewer, one),
         revoked_at=one.revoked_at,
-        revoked_by=str(one.revoked_by.user) if one.revoked_by else "",
+        revoked_by=one.revoked_by.name if one.revoked_by else "",
         revoked_reason=one.revoked_reason,
         reason_error=reason_error,
         notice=notice,
@@ -114,7 +114,7 @@ def _visible(viewer: Viewer) -> QuerySet[StandingApproval]:
         Q(author_id=viewer.id) | Q(request__queue_id__in=viewer.sees)
     )
     near = rows.select_related(
-        "tool", "agent", "author__user", "revoked_by__user", "request__session"
+        "tool", "agent", "author", "revoked_by", "request__session"
     )
     return near.fetch_mode(FETCH_RAISE)
 
@@ -127,7 +127,7 @@ def _row(one: StandingApproval, slug: str, now: datetime) -> StandingRow:
         tool=one.tool.name,
         agent=one.agent.name,
         environment=one.environment,
-        author=str(one.author.user),
+        author=one.author.name,
         state=state_of(one, now),
         used=one.used,
         uses=one.uses,

@@ -5,6 +5,7 @@ from typing import Any
 from approvals.models import Request, StandingApproval
 from approvals.services.redeem import redeem
 from kernel.scope import tenant_transaction
+from tenants.models import User
 from tests.api import Api
 from tests.approvals.stage import ARGUMENTS, Stage
 from tests.approvals.views.browsing import Reader, reader
@@ -116,6 +117,16 @@ def test_a_member_who_sees_no_queue_finds_none(stage: Stage) -> None:
     assert dora.get("standing").context["standing"].rows == ()
     assert dora.get(f"standing/{one.id}").status_code == 404
     assert dora.post(f"standing/{one.id}", {"reason": "No."}).status_code == 404
+
+
+def test_who_made_it_is_called_as_everywhere_in_the_tenant(stage: Stage) -> None:
+    """What their own account says, also elsewhere, is nobody's business here."""
+    make(reader(stage), approved(stage))
+    rows = User.objects.filter(id=stage.bob.user.id)
+    rows.update(name="Robert of Elsewhere")
+    (row,) = reader(stage).get("standing").context["standing"].rows
+    (item,) = Api.of(stage.house.robot).get("standing-approvals").json()["items"]
+    assert (row.author, item["by"]) == ("Bob", "Bob")
 
 
 def test_its_agent_reads_that_there_is_one_and_not_its_bounds(stage: Stage) -> None:

@@ -8,8 +8,8 @@ from django.test import Client
 from audit.models import Entry
 from kernel.scope import tenant_transaction
 from tenants.checks import Operator
-from tenants.models import ExternalIdentity, Group, Member, User
-from tenants.services import create_group, deactivate_member
+from tenants.models import ExternalIdentity, Group, Member, Role, User
+from tenants.services import add_member, create_group, deactivate_member
 from tenants.services.join_links import make_join_link
 from tenants.services.single_sign_on import (
     allow_passwords,
@@ -276,6 +276,29 @@ def test_a_member_connects_their_own_account(house: House, provider: Provider) -
     entered, _ = arrive(house, provider)
     assert entered.get(queue_of(house)).status_code == 200
     assert identities(house)[0].member.id == house.bob.id
+
+
+def test_a_provider_is_not_told_where_else_somebody_is(
+    house: House, provider: Provider
+) -> None:
+    """Nor are those who run it, who can be whoever is connected to it, in this tenant."""
+    other = fresh_house()
+    set_up(house, provider)
+    bob = with_password(house.bob.user)
+    add_member(
+        tenant_id=other.id, by=other.alice.id, user_id=bob.id, role=Role.REVIEWER
+    )
+    with tenant_transaction(house.id):
+        ExternalIdentity.objects.create(
+            tenant_id=house.id,
+            issuer=provider.issuer,
+            subject="bob-1",
+            member=house.bob.member,
+        )
+    provider.signs_in("bob-1")
+    entered, _ = arrive(house, provider)
+    assert "Switch tenant" not in entered.get(queue_of(house)).content.decode()
+    assert "Switch tenant" in signed_in(bob).get(queue_of(house)).content.decode()
 
 
 def test_where_passwords_are_refused_only_the_provider_leads_in(
