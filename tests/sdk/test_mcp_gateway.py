@@ -42,8 +42,11 @@ class Caller:
 async def calling(
     connect: Callable[[], AsyncClient], behind: Pretended, **options: Any
 ) -> AsyncIterator[Caller]:
-    """An agent's client before a gateway before the server."""
-    async with McpClient(behind.server()) as upstream, connect() as client:
+    """An agent's client before a gateway before a server of the older protocol."""
+    async with (
+        McpClient(behind.server(), mode="legacy") as upstream,
+        connect() as client,
+    ):
         asking = Gateway(upstream, client, Options(prefix="files.", **options))
         async with McpClient(build(asking)) as agent:
             yield Caller(agent)
