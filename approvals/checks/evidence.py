@@ -14,6 +14,7 @@ from approvals.checks.matter import Matter
 from approvals.envelope import Envelope
 from approvals.glass import BROKEN
 from approvals.models import Decision, Grant, PolicyRevision, Revision
+from approvals.separation import is_solo
 from audit.evidence import Signed, latest_entries, signed_data, signed_entries
 from kernel.canonical import definition_digest
 from kernel.outcome import Refused
@@ -27,6 +28,8 @@ ENDED: Final = tuple(
 PUBLISHED: Final = "policy.published"
 COSIGNED: Final = "policy.cosigned"
 RETIRED: Final = "policy.retired"
+FOUNDED: Final = "tenant.created"
+NOT_SOLO: Final = "tenant.solo_ended"
 OTHER: Final = "not as the audit log has it."
 
 
@@ -43,6 +46,8 @@ def check_evidence(matter: Matter) -> Refused | None:
         return _refuse("policy_not_in_audit", f"A policy is {OTHER}")
     if not _all_in_force(matter.tenant.id):
         return _refuse("policies_not_in_audit", f"What is in force is {OTHER}")
+    if is_solo(matter.tenant.id) and not _was_founded_solo(matter.tenant.id):
+        return _refuse("solo_not_in_audit", f"The tenant is one person's, {OTHER}")
     return None
 
 
@@ -171,6 +176,12 @@ def _all_in_force(tenant_id: UUID) -> bool:
     }
     rows = PolicyRevision.objects.filter(number=F("policy__current"))
     return {_identity(row) for row in rows} == signed
+
+
+def _was_founded_solo(tenant_id: UUID) -> bool:
+    """For one person, and no second one has come: else nothing is waived for anybody."""
+    entries = signed_entries(tenant_id, kinds=(FOUNDED, NOT_SOLO), subjects=[tenant_id])
+    return [(one.kind, one.data.get("solo")) for one in entries] == [(FOUNDED, True)]
 
 
 def _stored_policies(matter: Matter) -> list[PolicyRevision]:

@@ -37,6 +37,7 @@ ALTERED: Final = frozenset(
         "authority.grant_not_in_audit",
         "authority.policies_not_in_audit",
         "authority.policy_not_in_audit",
+        "authority.solo_not_in_audit",
         "authority.standing_not_in_audit",
         "position.checkpoint_corrupted",
         "position.schema_unsupported",

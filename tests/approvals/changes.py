@@ -185,6 +185,9 @@ SUPERSEDE = """WITH r AS (INSERT INTO approvals_policyrevision
   WHERE tenant_id = %(tenant)s AND name = 'closed'"""
 
 
+SOLO = "UPDATE tenants_tenant SET solo = true WHERE id = %(tenant)s"
+
+
 DISOWN = """UPDATE approvals_policyrevision SET author_id = NULL
   WHERE tenant_id = %(tenant)s"""
 

@@ -38,6 +38,7 @@ from tests.approvals.changes import (
     HIDE,
     LOOSEN,
     REVIVE,
+    SOLO,
     SUPERSEDE,
     Approved,
     revoke_it,
@@ -180,6 +181,21 @@ def test_a_policy_that_was_made_to_say_nothing_lets_nothing_pass(edit: str) -> N
     case = Approved(stage=stage, request=stage.ask(run), run=run)
     assert stage.fresh(case.request).state == Request.State.APPROVED
     assert redeem_alone(case) == "authority.policies_not_in_audit"
+    assert observed(case)["effects"] == 0
+
+
+def test_a_tenant_is_one_persons_only_if_the_log_says_so() -> None:
+    """Else an owner would approve what their own agent asks."""
+    stage = fresh_stage("agent")
+    alice = stage.house.alice
+    with superuser() as connection, connection.transaction():
+        connection.execute("SET LOCAL session_replication_role = replica")
+        connection.execute(SOLO, {"tenant": stage.tenant_id})
+    run = stage.run()
+    case = Approved(stage=stage, request=stage.ask(run), run=run)
+    stage.answer(case.request, by=alice)
+    assert stage.fresh(case.request).state == Request.State.APPROVED
+    assert redeem_alone(case) == "authority.solo_not_in_audit"
     assert observed(case)["effects"] == 0
 
 
