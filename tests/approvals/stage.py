@@ -147,8 +147,12 @@ class Stage:
 
 
 def fresh_stage(mode: str = "agent", **definition: Any) -> Stage:
-    """A house whose reviewers decide on the default queue, and one payment tool."""
-    house = fresh_house()
+    """A fresh house, with a stage in it."""
+    return staged(fresh_house(), mode, **definition)
+
+
+def staged(house: House, mode: str = "agent", **definition: Any) -> Stage:
+    """Its reviewers decide on the default queue, and there is one payment tool."""
     by = house.alice.id
     queue = create_queue(
         tenant_id=house.id, by=by, slug="payments", name="Payments", default=True

@@ -44,9 +44,10 @@ from tests.approvals.changes import (
     revoke_it,
     sql,
 )
-from tests.approvals.stage import fresh_stage
+from tests.approvals.stage import fresh_stage, staged
 from tests.approvals.superuser import superuser
 from tests.approvals.tool_server import ToolServer
+from tests.factories import House, fresh_agent, fresh_tenant
 
 
 def approved(mode: str, server: ToolServer) -> Approved:
@@ -197,6 +198,23 @@ def test_a_tenant_is_one_persons_only_if_the_log_says_so() -> None:
     assert stage.fresh(case.request).state == Request.State.APPROVED
     assert redeem_alone(case) == "authority.solo_not_in_audit"
     assert observed(case)["effects"] == 0
+
+
+def test_a_tenant_that_was_founded_for_one_person_goes_on_as_such() -> None:
+    tenant, alice, reviewers = fresh_tenant("Alice", solo=True)
+    house = House(
+        tenant=tenant,
+        reviewers=reviewers,
+        alice=alice,
+        bob=alice,
+        charlie=alice,
+        robot=fresh_agent(alice),
+    )
+    stage = staged(house)
+    run = stage.run()
+    case = Approved(stage=stage, request=stage.ask(run), run=run)
+    stage.answer(case.request, by=alice)
+    assert redeem_alone(case) == "started"
 
 
 @pytest.mark.parametrize("edit", [DISOWN, COSIGN])
