@@ -53,8 +53,10 @@ def running() -> Iterator[Doors]:
 
     services = embedded.ensure(embedded.prepare(DATA_DIR))
     django.setup()
+    from django.conf import settings
     from django.core.management import call_command
 
+    settings.ALLOWED_HOSTS.append("testserver")  # what Django's own client calls itself
     call_command("migrate", verbosity=0)
     from tests.approvals.stage import fresh_stage
     from tests.installation import running_installation

@@ -42,5 +42,7 @@ def measured(
         thread.start()
     for thread in threads:
         thread.join()
+    if len(times) < count * clients:
+        raise RuntimeError(f"{name}: a call failed, as was printed above")
     rate = len(times) / (time.perf_counter() - began)
     return Figure(name=name, times=tuple(times), rate=rate)
