@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from django.db import connections
+
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
@@ -31,10 +33,13 @@ def measured(
     times: list[float] = []
 
     def client(number: int) -> None:
-        for _ in range(count):
-            began = time.perf_counter()
-            call(number)
-            times.append((time.perf_counter() - began) * 1000)
+        try:
+            for _ in range(count):
+                began = time.perf_counter()
+                call(number)
+                times.append((time.perf_counter() - began) * 1000)
+        finally:
+            connections.close_all()  # else the pool is out of what ended threads hold
 
     threads = [threading.Thread(target=client, args=(n,)) for n in range(clients)]
     began = time.perf_counter()
