@@ -1,12 +1,13 @@
 """The audit log of a thousand entries beside one of a million: pages, exports, proof."""
 
 import tracemalloc
+from collections.abc import Iterator
 from io import RawIOBase
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.progress import track
 
-from benchmarks.measure import Figure, measured
+from benchmarks.measure import Figure, in_turns, measured
 
 if TYPE_CHECKING:
     from tests.approvals.stage import Stage
@@ -20,18 +21,20 @@ PAGES: Final = {
 }
 
 
-def audit_log(stages: "list[Stage]", count: int) -> list[Figure]:
-    """One tenant for each of `SIZES`; each page of it, and verifying all of it once."""
-    found = []
+def audit_log(stages: "list[Stage]", count: int) -> Iterator[list[Figure]]:
+    """One tenant for each of `SIZES`; each page of both in turns, and all verified once."""
     for stage, size in zip(stages, SIZES, strict=True):
         _fill(stage, size)
     for name, query in PAGES.items():
-        for stage, size in zip(stages, SIZES, strict=True):
-            look = _look(stage, query.format(middle=size // 2))
-            found.append(measured(f"audit, {name}, of {size:,}", look, count=count))
-    for stage, size in zip(stages, SIZES, strict=True):
-        found.append(measured(f"verify {size:,}", _verify(stage), count=1))
-    return found
+        looks = {
+            f"audit, {name}, of {size:,}": _look(stage, query.format(middle=size // 2))
+            for stage, size in zip(stages, SIZES, strict=True)
+        }
+        yield in_turns(looks, count=count)
+    yield [
+        measured(f"verify {size:,}", _verify(stage), count=1)
+        for stage, size in zip(stages, SIZES, strict=True)
+    ]
 
 
 def exported(stages: "list[Stage]") -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks.measure import Figure, measured
+from benchmarks.measure import Figure, in_turns
 
 if TYPE_CHECKING:
     from tests.approvals.stage import Stage
@@ -24,10 +24,11 @@ def insights(stages: "list[Stage]", count: int) -> list[Figure]:
     for stage, size in zip(stages, SIZES, strict=True):
         _fill(stage, size)
         _keep(stage)
-    return [
-        measured(f"insights of {size:,}", _look(stage), count=count)
+    looks = {
+        f"insights of {size:,}": _look(stage)
         for stage, size in zip(stages, SIZES, strict=True)
-    ]
+    }
+    return in_turns(looks, count=count)
 
 
 def _look(stage: "Stage") -> Any:

@@ -3,7 +3,7 @@
 import statistics
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from django.db import connections
@@ -22,8 +22,30 @@ class Figure:
         return statistics.median(self.times)
 
     @property
+    def p95(self) -> float:
+        return statistics.quantiles(self.times, n=100)[94]
+
+    @property
     def p99(self) -> float:
         return statistics.quantiles(self.times, n=100)[98]
+
+
+def in_turns(
+    calls: Mapping[str, Callable[[int], object]], *, count: int
+) -> list[Figure]:
+    """Each once, `count` times over: what else the machine does falls on all of them.
+
+    The first round is not counted.
+    """
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for number in range(count + 1):
+        for name, call in calls.items():
+            began = time.perf_counter()
+            call(number)
+            times[name].append((time.perf_counter() - began) * 1000)
+    return [
+        Figure(name=name, times=tuple(each[1:]), rate=0) for name, each in times.items()
+    ]
 
 
 def measured(
