@@ -30,7 +30,7 @@ from tests.approvals.webhooks.chatting import (
 from tests.approvals.webhooks.listening import Listening
 from tests.approvals.webhooks.receiver import Receiver
 from tests.chain import kinds_of
-from tests.flows.test_canaries import dump
+from tests.erasure.test_canaries import dump
 from tests.refusals import refused
 
 State = WebhookDelivery.State

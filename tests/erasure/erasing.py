@@ -17,7 +17,7 @@ from sessions.services.sessions import open_session
 from tenants.checks import Operator
 from tests.approvals.stage import Stage
 from tests.checkpoints.tampering import superuser_says, tamper
-from tests.flows.test_canaries import dump
+from tests.erasure.test_canaries import dump
 
 BY = Operator.CONSOLE
 

@@ -31,8 +31,7 @@ from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.views.browsing import reader
 from tests.chain import kinds_of
 from tests.checkpoints.tampering import superuser_says
-from tests.factories import unique
-from tests.flows.erasing import (
+from tests.erasure.erasing import (
     BY,
     age,
     count,
@@ -40,7 +39,8 @@ from tests.flows.erasing import (
     gone,
     purge_all,
 )
-from tests.flows.test_canaries import dump
+from tests.erasure.test_canaries import dump
+from tests.factories import unique
 from tests.refusals import refused
 
 

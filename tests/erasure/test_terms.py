@@ -19,7 +19,7 @@ from tests.api import Api
 from tests.approvals.stage import Stage, fresh_stage
 from tests.chain import kinds_of
 from tests.checkpoints.tampering import tamper
-from tests.flows.erasing import (
+from tests.erasure.erasing import (
     BY,
     age,
     count,
