@@ -10,7 +10,7 @@ addEventListener("change", ({ target }) => {
   document.cookie = `keyturn_${name}=${target.value}; path=/; max-age=31536000; samesite=lax${secure}`;
 });
 
-// What only works with script is not there without it.
+// What only works with script is not there without it, nor before all scripts have run.
 const revealScripted = (root) => root.querySelectorAll("[data-needs-script]").forEach((part) => { part.hidden = false; });
-revealScripted(document);
+addEventListener("DOMContentLoaded", () => revealScripted(document));
 addEventListener("htmx:afterSettle", ({ target }) => revealScripted(target));

@@ -1,7 +1,7 @@
 """A passkey in a real browser, with a virtual authenticator: added, asked for, recorded."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from approvals.models import Decision, Request
 from kernel.scope import tenant_transaction
@@ -119,6 +119,27 @@ def test_a_device_without_the_passkey_lets_nobody_in(
     expect(other.locator("[data-passkey-error]")).to_contain_text("Nothing was signed")
     other.goto("/accounts/2fa/")
     expect(other.get_by_role("heading", name="The second key")).to_be_visible()
+
+
+LOADED = """() => performance.getEntriesByType("resource")
+  .some(one => one.name.includes("mfa/js/webauthn.") && one.responseEnd > 0)"""
+
+
+def test_nothing_can_be_pressed_before_its_script_has_run(
+    page: Page, stage: Stage
+) -> None:
+    """A script that comes late must cost nobody a press that does nothing."""
+    enter(page, stage.bob, "/accounts/2fa/")
+    held: list[Route] = []
+    page.route("**/js/passkeys*.js", lambda route: held.append(route))
+    page.goto("/accounts/2fa/webauthn/add/", wait_until="commit")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Go on").click(no_wait_after=True)
+    expect(page.get_by_role("heading", name="Add a passkey")).to_be_visible()
+    page.wait_for_function(LOADED)
+    expect(page.get_by_role("button", name="Add a passkey")).to_be_hidden()
+    held[-1].continue_()
+    expect(page.get_by_role("button", name="Add a passkey")).to_be_visible()
 
 
 NARROW = {"width": 360, "height": 740}
