@@ -78,10 +78,18 @@
   const places = new Map(), ticked = new Set(), unfolded = new Set();
   const boxes = (part) => part.querySelectorAll("input[name=pick]");
   let told = document.getElementById("list")?.dataset.say, held = null;
-  // What has the focus is found again by what it is, for few parts have an id.
-  const sign = (part) => part.localName + ["id", "href", "name", "value", "popovertarget", "data-key"]
-    .filter((name) => part.hasAttribute(name))
-    .map((name) => `[${name}=${CSS.escape(part.getAttribute(name))}]`).join("");
+  // What has the focus is found again by what it is, for few parts have an id; what could be
+  // another is not, for whoever presses Enter means the one that they were on.
+  const sign = (part) => {
+    const marks = ["id", "href", "name", "value", "popovertarget", "data-key"]
+      .filter((name) => part.hasAttribute(name))
+      .map((name) => `[${name}=${CSS.escape(part.getAttribute(name))}]`);
+    return marks.length ? part.localName + marks.join("") : "";
+  };
+  const focused = (part) => {
+    part?.focus({ preventScroll: true });
+    return part === document.activeElement;
+  };
   addEventListener("htmx:beforeSwap", ({ detail }) => {
     for (const part of detail.target.querySelectorAll("[data-keep-scroll]")) places.set(part.id, part.scrollTop);
     for (const one of detail.target.querySelectorAll("details[id]")) unfolded[one.open ? "add" : "delete"](one.id);
@@ -90,7 +98,8 @@
     held = detail.target.contains(focus) ? sign(focus) : null;
   });
   addEventListener("htmx:afterSwap", ({ detail }) => {
-    if (held) (detail.elt.querySelector(held) ?? detail.elt).focus({ preventScroll: true });
+    const [one, another] = held ? detail.elt.querySelectorAll(held) : [];
+    if (held !== null && (another || !focused(one))) focused(detail.elt);
     held = null;
   });
   addEventListener("htmx:afterSettle", ({ detail }) => {

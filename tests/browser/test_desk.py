@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from approvals.models import Request
 from approvals.services.remarks import comment, take
+from approvals.services.revoke import revoke
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.browser.conftest import Visit
 from tests.browser.gallery import Gallery
@@ -67,6 +68,19 @@ def test_the_focus_stays_while_the_list_is_drawn_anew(visit: Visit) -> None:
     stage.answer(lone)
     expect(link).to_have_count(0)
     expect(page.locator("#list")).to_be_focused()
+
+
+def test_the_focus_stays_on_the_case_whose_button_is_gone(visit: Visit) -> None:
+    stage = fresh_stage()
+    stage.policy(wait=3_600)
+    request = stage.ask()
+    stage.answer(request)
+    page = open_case(visit, stage, request)
+    button = page.get_by_role("button", name="Revoke").first
+    button.focus()
+    revoke(stage.bob.person, request_id=request.id, reason="The wrong month.")
+    expect(button).to_have_count(0)
+    expect(page.locator("#case")).to_be_focused()
 
 
 def test_what_was_approved_together_is_taken_back(visit: Visit) -> None:
