@@ -14,7 +14,7 @@ from keyturn import Approval, require_approval
 from keyturn.testing import FakeApprover
 from keyturn.waiting import give_up
 from tests.examples.waiting import wait_until
-from tests.sdk.test_mcp import environment
+from tests.sdk.mcp_programs import environment
 from tests.sdk.worlds import Real, World
 
 

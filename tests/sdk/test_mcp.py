@@ -1,15 +1,10 @@
 """The MCP server, called by the official client: in process, over stdio, over HTTP."""
 
-import os
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
-import httpx
 import pytest
 from mcp import Client as McpClient
 from mcp import StdioServerParameters
@@ -17,13 +12,11 @@ from mcp import StdioServerParameters
 from keyturn.mcp import tools
 from keyturn.mcp.server import build
 from keyturn.testing import FakeApprover
-from tests.examples.waiting import wait_until
-from tests.installation import free_port
+from tests.sdk.mcp_programs import PROGRAM, environment, served
 from tests.sdk.worlds import Real
 
 PAYMENT = {"payee": "Halden Paper", "amount": "1240.00"}
 ASK = {"tool": "send_payment", "arguments": PAYMENT, "risk": "high"}
-PROGRAM = str(Path(sys.executable).parent / "keyturn-mcp")
 
 
 class Caller:
@@ -65,32 +58,6 @@ def people() -> FakeApprover:
 async def calling(people: FakeApprover) -> AsyncIterator[Caller]:
     async with McpClient(build(people.async_client)) as client:
         yield Caller(client)
-
-
-def environment(real: Real) -> dict[str, str]:
-    told = {"KEYTURN_URL": real.url, "KEYTURN_API_KEY": real.house.robot.text}
-    return {**os.environ, **told}
-
-
-@contextmanager
-def served(real: Real) -> Iterator[str]:
-    port = free_port()
-    server = subprocess.Popen([PROGRAM, "--http", str(port)], env=environment(real))
-    url = f"http://127.0.0.1:{port}/mcp"
-    try:
-        wait_until(lambda: _listens(url))
-        yield url
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
-
-
-def _listens(url: str) -> bool:
-    try:
-        httpx.get(url, trust_env=False, timeout=5)
-    except httpx.TransportError:
-        return False
-    return True
 
 
 def test_an_edited_approval_comes_after_six_minutes(people: FakeApprover) -> None:

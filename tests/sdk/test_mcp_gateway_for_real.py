@@ -1,11 +1,9 @@
 """The gateway between a real Keyturn and a server behind it, as a program and in process."""
 
 import json
-import os
-import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +16,9 @@ from checkpoints.services.tools import register_tool
 from keyturn.mcp.gateway import UNKNOWN
 from tenants.checks import Operator
 from tests.examples.waiting import wait_until
-from tests.installation import free_port
 from tests.sdk import pretended_server
+from tests.sdk.mcp_programs import PROGRAM, environment, served
 from tests.sdk.pretended_server import Pretended
-from tests.sdk.test_mcp import PROGRAM, _listens, environment, served
 from tests.sdk.test_mcp_gateway import Caller, calling
 from tests.sdk.worlds import Real
 
@@ -214,23 +211,9 @@ def test_what_keyturn_does_itself_is_not_sent_on(real: Real) -> None:
     assert (statuses(real), behind.calls) == (["cancelled"], [])
 
 
-@contextmanager
-def served_before(real: Real, url: str) -> Iterator[str]:
-    port = free_port()
-    words = [PROGRAM, "gateway", "--unreviewed", "--http", str(port), url]
-    program = subprocess.Popen(words, env={**os.environ, **environment(real)})
-    served_at = f"http://127.0.0.1:{port}/mcp"
-    try:
-        wait_until(lambda: _listens(served_at))
-        yield served_at
-    finally:
-        program.terminate()
-        program.wait(timeout=30)
-
-
 def test_over_http_before_a_server_over_http(real: Real) -> None:
     let_through(real, 'tool == "list_pending"')
-    with served(real) as behind, served_before(real, behind) as url:
+    with served(real) as behind, served(real, "gateway", "--unreviewed", behind) as url:
 
         async def scenario() -> None:
             async with McpClient(url) as client:

@@ -12,7 +12,7 @@ from sessions.models import Run
 from sessions.services.runs import record_transition
 from tenants.models import Role
 from tests.approvals.stage import Stage
-from tests.approvals.superuser import superuser
+from tests.approvals.superuser import overdue, superuser
 from tests.approvals.test_resume import work_all
 from tests.approvals.views.browsing import reader
 from tests.factories import fresh_member
@@ -217,12 +217,7 @@ def test_each_ending_says_that_nothing_was_sent(stage: Stage, state: str) -> Non
 
 def test_an_expired_request_offers_no_answer(stage: Stage) -> None:
     request = stage.ask()
-    with superuser() as connection:
-        connection.execute(
-            "UPDATE approvals_request SET due_at = now() - interval '1 s'"
-            " WHERE id = %s",
-            [request.id],
-        )
+    overdue(request.id)
     case = reader(stage).case(request.id)
     assert case.desk is None
     assert case.notice is not None
