@@ -210,7 +210,8 @@ def _requeue(delivery: WebhookDelivery) -> None:
 
 def _check(url: str, event_types: Sequence[str]) -> None:
     check_address(url)
-    if urlsplit(url).hostname in CHATS_HOSTS:
+    host = urlsplit(url).hostname or ""
+    if host.rstrip(".") in CHATS_HOSTS:  # with a dot behind it is the same host
         raise URL_REFUSED("This is a chat's address: add it as a chat.", "/url")
     check_types(event_types, EVENT_TYPES)
 

@@ -222,11 +222,12 @@ def test_a_queue_of_another_tenant_is_none(stage: Stage) -> None:
         )
 
 
-def test_a_chats_address_is_taken_as_nothing_else(stage: Stage) -> None:
+@pytest.mark.parametrize("host", ["hooks.slack.com", "HOOKS.slack.com."])
+def test_a_chats_address_is_taken_as_nothing_else(stage: Stage, host: str) -> None:
     with refused("webhook.url_refused", detail="add it as a chat"):
         create_webhook(
             **by(stage),
-            url="https://hooks.slack.com/services/T0/B0/x",
+            url=f"https://{host}/services/T0/B0/x",
             event_types=["run.paused"],
         )
 
