@@ -104,7 +104,26 @@ def candidates(request: Request, environment: str) -> list[StandingApproval]:
 
 def doubt(one: StandingApproval, asked: Question) -> Doubt | None:
     """Why it does not hold for the question, by its own terms; None: it does."""
-    return _ended(one, asked.now) or _outside(one, asked) or altered(one)
+    return _ended(one, asked.now) or outside(one, asked) or altered(one)
+
+
+def outside(one: StandingApproval, asked: Question) -> Doubt | None:
+    """What it does not cover: by tool, agent, environment, risk, and all of the action."""
+    if not may_be_given(asked.tool, asked.request.risk):
+        return Doubt("not_permitted", "Nobody agrees beforehand to what the tool does.")
+    if bytes(asked.tool.digest) != bytes(one.tool_digest):
+        return Doubt("tool_changed", "The tool was changed since it was made.")
+    if _scope(one) != _asked_in(asked) or _riskier(asked.request.risk, one.risk):
+        return Doubt("outside", "The action is outside of the standing approval.")
+    action = asked.envelope.action
+    fixed: list[tuple[Any, Any]] = [
+        (one.target, action.target),
+        (one.preconditions, list(action.preconditions)),
+    ]
+    inside = covers(constraints_of(one), action.arguments)
+    if not inside or not all(same(left, right) for left, right in fixed):
+        return Doubt("outside", "The action is outside of the standing approval.")
+    return None
 
 
 def not_permitted(one: StandingApproval, owed: Iterable[Obligation]) -> Doubt | None:
@@ -155,25 +174,6 @@ def _ended(one: StandingApproval, now: datetime) -> Doubt | None:
         return Doubt("expired", "The standing approval has expired.")
     if one.used >= one.uses:
         return Doubt("used_up", "The standing approval is used up.")
-    return None
-
-
-def _outside(one: StandingApproval, asked: Question) -> Doubt | None:
-    """Tool, agent, environment, risk, and all of the action."""
-    if not may_be_given(asked.tool, asked.request.risk):
-        return Doubt("not_permitted", "Nobody agrees beforehand to what the tool does.")
-    if bytes(asked.tool.digest) != bytes(one.tool_digest):
-        return Doubt("tool_changed", "The tool was changed since it was made.")
-    if _scope(one) != _asked_in(asked) or _riskier(asked.request.risk, one.risk):
-        return Doubt("outside", "The action is outside of the standing approval.")
-    action = asked.envelope.action
-    fixed: list[tuple[Any, Any]] = [
-        (one.target, action.target),
-        (one.preconditions, list(action.preconditions)),
-    ]
-    inside = covers(constraints_of(one), action.arguments)
-    if not inside or not all(same(left, right) for left, right in fixed):
-        return Doubt("outside", "The action is outside of the standing approval.")
     return None
 
 

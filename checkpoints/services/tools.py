@@ -184,6 +184,7 @@ def _record(verb: Verb, kind: str, actor: Actor, tool: Tool, **more: str) -> Non
         "mode": str(tool.mode),
         "risk": str(tool.risk),
         "reviewed": tool.reviewed,
+        "enabled": tool.enabled,
         "digest": bytes(tool.digest).hex(),
         **more,
     }

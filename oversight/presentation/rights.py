@@ -44,6 +44,28 @@ class OwedThen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgreedRow:
+    """A standing approval that held then. `why_not` it answered, or nothing: it did."""
+
+    label: str
+    href: str
+    author: PersonThen | None
+    left: int
+    uses: int
+    expires_at: datetime
+    why_not: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlassRow:
+    """Who could have broken the glass with a sign-in of `seconds`, or why nobody."""
+
+    people: tuple[PersonThen, ...]
+    seconds: int
+    why_not: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RightsThenView:
     """In the context as `rights`. Without `answer` nothing could be told: see `errors`.
 
@@ -63,6 +85,9 @@ class RightsThenView:
     digest: str = ""
     pinned: OwedThen | None = None
     current: OwedThen | None = None
+    agreed: tuple[AgreedRow, ...] = ()
+    glass: GlassRow | None = None
+    spoilt: int = 0
     entries: int = 0
     unsigned: int = 0
     json_href: str = ""

@@ -13,9 +13,13 @@ from approvals.pages.addresses import address, short_name
 from approvals.pages.viewer import Viewer
 from kernel.clock import database_now
 from kernel.problems import NOT_FOUND, Problem
-from oversight.pages.rights.answer import Answer, Owed, RuleThen, who_could_have
+from oversight.pages.rights.answer import Answer, who_could_have
+from oversight.pages.rights.case import Owed, RuleThen
+from oversight.pages.rights.ways import StandingThen
 from oversight.pages.trace.asked import policy_page
 from oversight.presentation.rights import (
+    AgreedRow,
+    GlassRow,
     OwedThen,
     PersonThen,
     PolicyThen,
@@ -26,7 +30,6 @@ from oversight.queries import visible_requests
 from tenants.models import Group, Member
 
 NO_TIME: Final = "Write the time as 2026-11-30T07:30."
-TOO_EARLY: Final = "It had not been asked yet."
 VERDICTS: Final = {
     "deny": "Refused by policy, whoever agreed",
     "require_review": "People had to agree",
@@ -43,8 +46,8 @@ def rights_view(viewer: Viewer, request_id: UUID, typed: str) -> RightsThenView:
         return RightsThenView(**shown, errors={"at": NO_TIME})
     try:
         answer = who_could_have(request, at)
-    except Problem:
-        return RightsThenView(**shown, errors={"at": TOO_EARLY})
+    except Problem as problem:
+        return RightsThenView(**shown, errors={"at": problem.detail})
     return RightsThenView(**shown, **_told(viewer, answer))
 
 
@@ -63,6 +66,9 @@ def rights_document(viewer: Viewer, request_id: UUID, typed: str) -> dict[str, A
         "digest": answer.digest,
         "pinned": _owed_document(answer.pinned),
         "current": _owed_document(answer.current),
+        "agreed_beforehand": [_agreed_document(one) for one in answer.standings],
+        "break_glass": _glass_document(answer),
+        "policies_spoilt": answer.spoilt,
         "entries": answer.then.entries,
         "unsigned": answer.then.unsigned,
     }
@@ -108,7 +114,8 @@ def _frame(
 
 def _told(viewer: Viewer, answer: Answer) -> dict[str, Any]:
     ids = answer.pinned.people | answer.current.people
-    ids |= answer.pinned.excluded | answer.current.excluded
+    ids |= answer.pinned.excluded | answer.current.excluded | answer.glass.people
+    ids |= {one.author for one in answer.standings if one.author}
     people = _people(viewer.slug, ids)
     return {
         "at": answer.then.at,
@@ -117,6 +124,9 @@ def _told(viewer: Viewer, answer: Answer) -> dict[str, Any]:
         "digest": answer.digest,
         "pinned": _owed(viewer.slug, answer.pinned, people),
         "current": _owed(viewer.slug, answer.current, people),
+        "agreed": tuple(_agreed(viewer.slug, one, people) for one in answer.standings),
+        "glass": _glass(answer, people),
+        "spoilt": answer.spoilt,
         "entries": answer.then.entries,
         "unsigned": answer.then.unsigned,
     }
@@ -143,6 +153,30 @@ def _answer(answer: Answer, people: Mapping[UUID, PersonThen]) -> str:
     if answer.pinned.short:
         return f"{said} But {answer.pinned.short} more would have been needed."
     return said
+
+
+def _agreed(
+    slug: str, one: StandingThen, people: Mapping[UUID, PersonThen]
+) -> AgreedRow:
+    return AgreedRow(
+        label=short_name("STA", one.id),
+        href=address("standing_one", slug, one.id),
+        author=_named([one.author], people)[0] if one.author else None,
+        left=one.uses - one.used,
+        uses=one.uses,
+        expires_at=one.expires_at,
+        why_not=one.doubt.reason if one.doubt else "",
+    )
+
+
+def _glass(answer: Answer, people: Mapping[UUID, PersonThen]) -> GlassRow:
+    """Only what is still asked can be approved at all."""
+    over = "" if answer.state == "pending" else f"It was {answer.state} by then."
+    return GlassRow(
+        people=() if over else _named(answer.glass.people, people),
+        seconds=answer.glass.seconds,
+        why_not=over or answer.glass.why_not,
+    )
 
 
 def _named(
@@ -207,4 +241,25 @@ def _owed_document(owed: Owed) -> dict[str, Any]:
         "excluded": sorted(map(str, owed.excluded)),
         "people": sorted(map(str, owed.people)),
         "short": owed.short,
+    }
+
+
+def _agreed_document(one: StandingThen) -> dict[str, Any]:
+    return {
+        "id": str(one.id),
+        "author": str(one.author) if one.author else None,
+        "used": one.used,
+        "uses": one.uses,
+        "expires_at": one.expires_at.isoformat(),
+        "answers": one.doubt is None,
+        "doubt": one.doubt.code if one.doubt else None,
+    }
+
+
+def _glass_document(answer: Answer) -> dict[str, Any]:
+    told = _glass(answer, {})
+    return {
+        "people": sorted(map(str, answer.glass.people)) if not told.why_not else [],
+        "seconds": told.seconds,
+        "why_not": told.why_not,
     }

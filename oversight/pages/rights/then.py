@@ -3,8 +3,7 @@
 Only what was signed is believed, read from its signed bytes; rows of today say what
 things are called, and nothing else. What is in no entry cannot be told: whether a person
 could sign in at all is the installation's matter, and in no tenant's log. Whoever stands in
-for somebody must have the right themselves, so that delegations add nobody; agreeing
-beforehand and breaking the glass are ways of their own, and not told here.
+for somebody must have the right themselves, so that delegations add nobody.
 """
 
 import json
@@ -18,6 +17,7 @@ from uuid import UUID
 from audit.evidence import is_genuine
 from audit.keys import trusted_keys
 from audit.models import Entry
+from tenants.access import OVERSEERS
 
 type Said = Mapping[str, Any]
 
@@ -51,6 +51,30 @@ class Ownership:
 
 
 @dataclass(slots=True)
+class Agreed:
+    """A standing approval as it was made: `digest` (hex) is of all that it covers."""
+
+    digest: str
+    agent: UUID
+    tool: str
+    environment: str
+    expires_at: datetime
+    uses: int
+    revoked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolThen:
+    """A tool as of then."""
+
+    digest: str
+    mode: str
+    risk: str
+    reviewed: bool
+    enabled: bool
+
+
+@dataclass(slots=True)
 class Then:
     """The tenant's rights `at` a time. `entries` were read; `unsigned` not believed."""
 
@@ -64,9 +88,12 @@ class Then:
     owners: dict[UUID, list[Ownership]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    policies: dict[UUID, int] = field(default_factory=dict)  # in force: their revision
+    policies: dict[UUID, tuple[int, str]] = field(default_factory=dict)
+    """In force: their revision, and the digest (hex) of what it says."""
     authors: dict[tuple[UUID, int], UUID | None] = field(default_factory=dict)
     cosigned: set[tuple[UUID, int]] = field(default_factory=set)
+    agreed: dict[UUID, Agreed] = field(default_factory=dict)
+    tools: dict[UUID, ToolThen] = field(default_factory=dict)
 
     def active(self) -> frozenset[UUID]:
         """Members who could act; guests hold no right, and are none of them."""
@@ -82,6 +109,11 @@ class Then:
             if one.of == "group":
                 people |= self.groups[one.holder]
         return frozenset(people) & self.active()
+
+    def seeing(self, queue: UUID) -> frozenset[UUID]:
+        """Who saw what was asked on the queue."""
+        overseers = {id for id in self.active() if self.members[id].role in OVERSEERS}
+        return self.holders(queue, "view") | overseers
 
     def in_groups(self, groups: frozenset[UUID]) -> frozenset[UUID]:
         return frozenset().union(*(self.groups[one] for one in groups))
@@ -178,7 +210,7 @@ def _owns_no_more(then: Then, id: UUID, said: Said, at: datetime) -> None:
 
 def _published(then: Then, id: UUID, said: Said, at: datetime) -> None:
     author = said["author"]
-    then.policies[id] = said["revision"]
+    then.policies[id] = (said["revision"], said["digest"])
     then.authors[id, said["revision"]] = UUID(author) if author else None
 
 
@@ -188,6 +220,36 @@ def _cosigned(then: Then, id: UUID, said: Said, at: datetime) -> None:
 
 def _retired(then: Then, id: UUID, said: Said, at: datetime) -> None:
     then.policies.pop(id, None)
+
+
+def _agreed(then: Then, id: UUID, said: Said, at: datetime) -> None:
+    then.agreed[id] = Agreed(
+        digest=said["digest"],
+        agent=UUID(said["agent"]),
+        tool=said["tool"],
+        environment=said["environment"],
+        expires_at=datetime.fromisoformat(said["expires_at"]),
+        uses=said["uses"],
+    )
+
+
+def _agreed_no_more(then: Then, id: UUID, said: Said, at: datetime) -> None:
+    if one := then.agreed.get(id):
+        one.revoked = True
+
+
+def _tool(then: Then, id: UUID, said: Said, at: datetime) -> None:
+    then.tools[id] = ToolThen(
+        digest=said["digest"],
+        mode=said["mode"],
+        risk=said["risk"],
+        reviewed=said["reviewed"],
+        enabled=said.get("enabled", True),
+    )
+
+
+def _tool_off(then: Then, id: UUID, said: Said, at: datetime) -> None:
+    _tool(then, id, {**said, "enabled": False}, at)
 
 
 def _founded(then: Then, id: UUID, said: Said, at: datetime) -> None:
@@ -215,4 +277,10 @@ _STEPS: Final[Mapping[str, Callable[[Then, UUID, Said, datetime], None]]] = {
     "policy.published": _published,
     "policy.cosigned": _cosigned,
     "policy.retired": _retired,
+    "standing.created": _agreed,
+    "standing.revoked": _agreed_no_more,
+    "tool.registered": _tool,
+    "tool.changed": _tool,
+    "tool.disabled": _tool_off,
+    "tool.enabled": _tool,
 }
