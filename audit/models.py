@@ -45,6 +45,10 @@ class Entry(models.Model):
             models.Index(
                 fields=["tenant_id", "actor_id", "seq"], name="audit_entry_actor"
             ),
+            models.Index(
+                fields=["tenant_id", "actor_id", "kind", "seq"],
+                name="audit_entry_actor_kind",
+            ),
         ]
 
     def __str__(self) -> str:
