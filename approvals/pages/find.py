@@ -23,6 +23,12 @@ def find_exactly(viewer: Viewer, text: str) -> UUID | None:
     return rows.order_by("-created_at").values_list("id", flat=True).first()
 
 
+def made_outside(viewer: Viewer, text: str) -> tuple[UUID, UUID] | None:
+    """The run and the request of the newest visible effect that is known by this id."""
+    rows = Request.objects.filter(_by_external_id(text), queue_id__in=viewer.sees)
+    return rows.order_by("-created_at").values_list("run_id", "id").first()
+
+
 def response_schema(viewer: Viewer, request_id: UUID) -> dict[str, Any] | None:
     """How the request's answers must look. Raises `not_found` for what is not seen."""
     rows = Request.objects.filter(id=request_id, queue_id__in=viewer.sees)

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from approvals.pages.addresses import address
 from approvals.pages.case.attempt import Attempt
 from approvals.pages.desk import read_desk, read_list, read_open_case
-from approvals.pages.find import find_exactly
+from approvals.pages.find import find_exactly, made_outside
 from approvals.pages.index import read_index
 from approvals.pages.saved_views import default_query
 from approvals.pages.selection import Selection
@@ -40,11 +40,22 @@ def queue(request: DeskRequest) -> HttpResponse:
     """GET queue: the list. What is found by its very name is opened at once."""
     selection = Selection.read(request.GET)
     if selection.search and not request.htmx:
-        with tenant_transaction(request.member.tenant_id):
-            found = find_exactly(viewer_of(request), selection.search)
-        if found is not None:
-            return redirect(address("case", request.member.slug, found))
+        found = _found(request, selection.search)
+        if found:
+            return redirect(found)
     return show_desk(request)
+
+
+def _found(request: DeskRequest, text: str) -> str:
+    """Its case; for who oversees, of what an action made outside, why it came about."""
+    viewer, slug = viewer_of(request), request.member.slug
+    with tenant_transaction(request.member.tenant_id):
+        made = made_outside(viewer, text) if request.member.oversees else None
+        if made is not None:
+            run, asked = made
+            return address("trace", slug, run, query={"request": str(asked)})
+        found = find_exactly(viewer, text)
+    return address("case", slug, found) if found else ""
 
 
 @member_page

@@ -66,6 +66,11 @@ class Effect(TenantModel):
                 name="effect_due",
             ),
             models.Index(fields=["tenant", "request"], name="effect_of_request"),
+            models.Index(
+                fields=["tenant", "external_id"],
+                condition=~models.Q(external_id=""),
+                name="effect_known_outside",
+            ),
         ]
 
 

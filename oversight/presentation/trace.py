@@ -35,7 +35,7 @@ class Part:
     """One thing that counted: `key` names it, `after` names what it follows from.
 
     `tone` is '', key (it carries authority), ok, bad or derived. `told` says in a
-    sentence what proves it, `audit_href` leads to its entries for who may read them.
+    sentence what proves it.
     """
 
     key: str
@@ -48,7 +48,6 @@ class Part:
     told: str = ""
     tone: str = ""
     after: tuple[str, ...] = ()
-    audit_href: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The trace: which parts it holds, what each follows from, and how they are laid out."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,6 +12,11 @@ from hypothesis import strategies as st
 
 from approvals.models import Decision, Request
 from oversight.presentation.trace import LANES, WIDTH, Graph, Part, draw_trace
+from sessions.contract import Claim
+from sessions.models import Run
+from sessions.services.items import append_items
+from sessions.services.runs import record_transition
+from tenants.services import deactivate_member
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.test_resume import work_all
 from tests.approvals.views.browsing import reader
@@ -18,6 +24,7 @@ from tests.approvals.views.test_deciding import stuck
 from tests.oversight.test_runs import elsewhere
 
 V = Decision.Verdict
+SAID = "What nobody needs to read here."
 
 
 @pytest.fixture
@@ -41,21 +48,58 @@ def part(view: Any, kind: str) -> Any:
 
 def test_an_action_is_told_from_the_session_to_its_outcome(stage: Stage) -> None:
     stage.policy("corrections", rules=[{"approvals": 1}])
-    request = stage.ask()
+    run = after_a_call(stage)
+    request = stage.ask(run, tool_call_id="call-8")
     stage.answer(request)
     work_all(stage, request)
     view = trace(stage, request)
     told = kinds(view)
-    assert told[:2] == ["session", "checkpoint"]
-    assert told.index("policy") < told.index("revision") < told.index("decision")
-    assert told.index("decision") < told.index("report")
+    order = ["session", "item", "facts", "checkpoint", "policy", "revision"]
+    order += ["decision", "grant", "report"]
+    assert [kind for kind in told if kind in order] == order
     asked = part(view, "revision")
-    assert part(view, "policy").key in asked.after
-    assert any(key.startswith("checkpoint:") for key in asked.after)
-    decided = part(view, "decision")
+    before = ("policy", "checkpoint", "facts", "item")
+    assert {part(view, kind).key for kind in before} <= set(asked.after)
+    decided, given = part(view, "decision"), part(view, "grant")
     assert (decided.label, decided.after) == (str(stage.bob.user), (asked.key,))
-    assert part(view, "report").after == (decided.key,)
+    assert given.after == (decided.key,)
+    assert part(view, "report").after == (given.key,)
     assert reader(stage).case(request.id).exact.digest in asked.told
+    called = part(view, "item")
+    assert (called.label, called.note) == ("Item 2", "calls pay")
+    assert "The model's call call-8" in called.told
+    assert "ready by tool" in part(view, "facts").told
+    assert SAID not in str(view.parts)
+    assert "on its queue then; still held now." in decided.told
+    deactivate_member(
+        tenant_id=stage.tenant_id, by=stage.house.alice.id, member_id=stage.bob.id
+    )
+    path = f"runs/{request.run_id}/trace"
+    later = reader(stage, stage.house.alice).get(path).context["trace"]
+    assert "on its queue then; no longer held now." in part(later, "decision").told
+
+
+def after_a_call(stage: Stage) -> Run:
+    """The model called the tool, went on talking, and a fact was stated."""
+    who, run = stage.house.robot.principal, stage.run()
+    called = {"type": "function_call", "call_id": "call-8", "name": "pay"}
+    texts = [{"role": "user", "content": SAID}, called, {"role": "user", "content": ""}]
+    append_items(
+        who=who, session_id=run.session_id, items=[json.dumps(one) for one in texts]
+    )
+    record_transition(
+        who=who,
+        run_id=run.id,
+        fence=run.fence,
+        expected_version=0,
+        facts={
+            "ready": Claim(
+                value=SAID, provenance="tool", reference="row", evidence_digest="ab"
+            )
+        },
+        reason="Looked.",
+    )
+    return run
 
 
 def test_a_refusal_says_what_it_lacked(stage: Stage) -> None:
@@ -102,9 +146,26 @@ def test_an_external_id_of_a_hostile_tool_is_inert(stage: Stage) -> None:
     said = {"outcome": "confirmed", "evidence": "Seen.", "external_id": hostile}
     bob.post(f"requests/{request.id}/resolve", said | {"effect": effect})
     html = bob.get(f"runs/{request.run_id}/trace").content.decode()
-    assert "outside" in kinds(trace(stage, request))
+    view = trace(stage, request)
+    effect, tried, known = (part(view, one) for one in ("effect", "attempt", "outside"))
+    assert (tried.after, known.after) == ((effect.key,), (tried.key,))
+    assert (tried.label, tried.note) == ("Attempt 1", "unknown")
     assert "<script>x" not in html
     assert "\u202e" not in html
+
+
+def test_one_search_for_what_was_made_outside_leads_to_its_trace(stage: Stage) -> None:
+    """A reviewer is led to their case."""
+    request, bob = stuck(stage), reader(stage)
+    said = {"outcome": "confirmed", "evidence": "Seen.", "external_id": "CR-771"}
+    effect = bob.case(request.id).progress.effect_id
+    bob.post(f"requests/{request.id}/resolve", said | {"effect": effect})
+    alice = reader(stage, stage.house.alice)
+    mine, hers = (who.get("queue?q=CR-771").headers["Location"] for who in (bob, alice))
+    assert mine == f"{bob.home}/queue/{request.id}"
+    assert hers == f"{bob.home}/runs/{request.run_id}/trace?request={request.id}"
+    view = alice.client.get(hers).context["trace"]
+    assert part(view, "outside").label == "CR-771"
 
 
 def test_it_costs_no_more_for_many_parts(stage: Stage) -> None:

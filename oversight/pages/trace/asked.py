@@ -109,8 +109,13 @@ def paused_at(requests: list[Request]) -> Mapping[UUID, int]:
     return dict(rows.values_list("id", "pause__checkpoint__number"))
 
 
-def revision_part(slug: str, row: Revision, request: Request, checkpoint: int) -> Part:
-    """The exact action, which follows from all that it was asked by and from."""
+def revision_part(
+    slug: str, row: Revision, request: Request, before: tuple[str, ...]
+) -> Part:
+    """The exact action, which follows from all that it was asked by and from.
+
+    `before` are the keys of where its run stood: checkpoint, facts, item.
+    """
     return Part(
         key=f"revision:{request.id}:{row.number}",
         lane="Request",
@@ -121,12 +126,11 @@ def revision_part(slug: str, row: Revision, request: Request, checkpoint: int) -
         href=address("case", slug, request.id),
         told=f"{request.title}: the exact action, digest {bytes(row.digest).hex()}.",
         tone="key",
-        after=tuple(_grounds(row, request, checkpoint)),
+        after=(*before, *_grounds(row, request)),
     )
 
 
-def _grounds(row: Revision, request: Request, checkpoint: int) -> Iterator[str]:
-    yield f"checkpoint:{checkpoint}"
+def _grounds(row: Revision, request: Request) -> Iterator[str]:
     if request.context_id:
         yield f"context:{request.context_id}"
     obligation = sealed_obligation(Envelope(bytes(row.envelope)))

@@ -4,14 +4,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 from uuid import UUID
 
+from approvals.access import holders
 from approvals.delegations import decider
-from approvals.models import Decision, VerificationReport
+from approvals.glass import RIGHT
+from approvals.models import Decision, Grant, Request, VerificationReport
 from approvals.pages.addresses import address
+from approvals.pages.attempts import evidence_words
 from approvals.pages.case.timeline import given_words, standing_href
 from approvals.presentation.marks import mark
 from approvals.presentation.words import span
-from checkpoints.models import Effect
+from checkpoints.models import Attempt, Effect
 from oversight.presentation.trace import Part
+
+type Holding = Mapping[tuple[UUID, str], frozenset[UUID]]
+"""By request and right, who holds it on the request's queue now."""
 
 DOORS: Final = {
     "act": "before it acted",
@@ -21,7 +27,24 @@ DOORS: Final = {
 }
 
 
-def decision_part(slug: str, row: Decision) -> Part:
+def holding_now(requests: Iterable[Request], decisions: Iterable[Decision]) -> Holding:
+    """Who holds, today, the right that each of these answers took."""
+    asked = {one.id: one for one in requests}
+    wanted = {(asked[one.request_id].queue_id, _right(one)) for one in decisions}
+    tenant = next((one.tenant_id for one in asked.values()), None)
+    held = {
+        (queue, right): holders(tenant_id=tenant, queue_id=queue, permission=right)
+        for queue, right in (wanted if tenant else ())
+    }
+    return {
+        (id, right): people
+        for id, one in asked.items()
+        for (queue, right), people in held.items()
+        if queue == one.queue_id
+    }
+
+
+def decision_part(slug: str, row: Decision, holding: Holding) -> Part:
     found = mark("verdict", row.verdict)
     tone = "bad" if found.tone == "bad" else "" if row.dismissed_at else "key"
     return Part(
@@ -32,10 +55,26 @@ def decision_part(slug: str, row: Decision) -> Part:
         label=decider(row),
         note=given_words(row),
         href=standing_href(slug, row) or address("case", slug, row.request_id),
-        told=_proved(row),
+        told=f"{_proved(row)}{_rights(row, holding)}",
         tone=tone,
         after=(_revision(row),),
     )
+
+
+def _right(row: Decision) -> str:
+    return RIGHT if row.broke_glass else "decide"
+
+
+def _rights(row: Decision, holding: Holding) -> str:
+    """No answer is recorded of whoever does not hold the right at that time."""
+    people = frozenset(filter(None, (row.member_id, row.on_behalf_of_id)))
+    if not people:
+        return ""
+    now = people <= holding.get((row.request_id, _right(row)), frozenset())
+    may = "break the glass" if row.broke_glass else "decide"
+    whose = "They both held" if len(people) > 1 else "Held"
+    kept = "still held now" if now else "no longer held now"
+    return f" {whose} the right to {may} on its queue then; {kept}."
 
 
 def _proved(row: Decision) -> str:
@@ -60,11 +99,31 @@ def counting_answers(decisions: Iterable[Decision]) -> Mapping[UUID, list[Decisi
     return found
 
 
+def grant_part(slug: str, row: Grant, given: Mapping[UUID, list[Decision]]) -> Part:
+    """The authority that the answers came to, and what became of it."""
+    after = tuple(f"decision:{one.id}" for one in given.get(row.revision_id, ()))
+    ended = row.state in {Grant.State.REVOKED, Grant.State.LAPSED}
+    said = f" {row.reason}" if row.reason else ""
+    return Part(
+        key=f"grant:{row.id}",
+        lane="People",
+        at=row.created_at,
+        icon="permit",
+        label="Grant",
+        note=row.state,
+        href=address("case", slug, row.request_id),
+        told=f"For one use of digest {bytes(row.digest).hex()}: {row.state}.{said}",
+        tone="bad" if ended else "key",
+        after=after or (_revision(row),),
+    )
+
+
 def report_part(
     slug: str, row: VerificationReport, given: Mapping[UUID, list[Decision]]
 ) -> Part:
     held = sum(bool(one.get("passed")) for one in row.checks)
     after = tuple(f"decision:{one.id}" for one in given.get(row.revision_id, ()))
+    after = (f"grant:{row.grant_id}",) if row.grant_id else after
     return Part(
         key=f"report:{row.id}",
         lane="Checks",
@@ -80,9 +139,13 @@ def report_part(
 
 
 def effect_parts(
-    slug: str, effects: Iterable[Effect], reports: Iterable[VerificationReport]
+    slug: str,
+    effects: Iterable[Effect],
+    reports: Iterable[VerificationReport],
+    tries: Iterable[Attempt],
 ) -> Iterator[Part]:
     """Each effect after the checks that let it happen, and what it is known as."""
+    last = {one.effect_id: one.id for one in sorted(tries, key=lambda one: one.number)}
     held: dict[UUID | None, list[str]] = {}
     for one in reports:
         if one.passed and one.door != "ready":
@@ -90,13 +153,46 @@ def effect_parts(
     for row in effects:
         yield _effect(slug, row, tuple(held.get(row.grant, ())))
         if row.external_id and row.ended_at:
-            yield _outside(slug, row)
+            after = f"attempt:{last[row.id]}" if row.id in last else _known(row)
+            yield _outside(slug, row, after)
+
+
+def attempt_parts(
+    slug: str, effects: Iterable[Effect], tries: Iterable[Attempt]
+) -> Iterator[Part]:
+    """Each try after the one before it."""
+    of, before = {one.id: one for one in effects}, dict[UUID, str]()
+    for row in sorted(tries, key=lambda one: one.number):
+        effect = of[row.effect_id]
+        yield _attempt(slug, row, effect, before.get(effect.id, _known(effect)))
+        before[effect.id] = f"attempt:{row.id}"
+
+
+def _attempt(slug: str, row: Attempt, effect: Effect, after: str) -> Part:
+    outcome = row.outcome or "under way"
+    seen = f" {evidence_words(row.evidence)}." if row.ended_at else ""
+    return Part(
+        key=f"attempt:{row.id}",
+        lane="Outside",
+        at=row.created_at,
+        icon="arrow",
+        label=f"Attempt {row.number}",
+        note=outcome,
+        href=address("case", slug, effect.request),
+        told=f"By writer {row.fence} of the run: {outcome}.{seen}",
+        tone="bad" if row.outcome == "failed" else "key",
+        after=(after,),
+    )
+
+
+def _known(row: Effect) -> str:
+    return f"effect:{row.request}"
 
 
 def _effect(slug: str, row: Effect, after: tuple[str, ...]) -> Part:
     found = mark("effect", row.state)
     return Part(
-        key=f"effect:{row.request}",
+        key=_known(row),
         lane="Outside",
         at=row.created_at,
         icon="effect",
@@ -113,7 +209,7 @@ def _tries(count: int) -> str:
     return f"{count} attempt{'s' if count != 1 else ''}"
 
 
-def _outside(slug: str, row: Effect) -> Part:
+def _outside(slug: str, row: Effect, after: str) -> Part:
     assert row.ended_at is not None
     return Part(
         key=f"outside:{row.id}",
@@ -126,10 +222,10 @@ def _outside(slug: str, row: Effect) -> Part:
         told=f"{row.tool.name} answered with this id after "
         f"{span(row.ended_at - row.created_at)}.",
         tone="ok" if row.state == Effect.State.CONFIRMED else "",
-        after=(f"effect:{row.request}",),
+        after=(after,),
     )
 
 
-def _revision(row: Decision | VerificationReport) -> str:
+def _revision(row: Decision | Grant | VerificationReport) -> str:
     """The key of the part that it is about; its row comes with `revision`."""
     return f"revision:{row.request_id}:{row.revision.number}"

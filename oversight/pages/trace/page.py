@@ -1,17 +1,17 @@
 """The trace of a run, or of one of its requests. Inside the tenant's scope."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import FETCH_RAISE, Model, QuerySet
 
-from approvals.models import Decision, Request, Revision, VerificationReport
+from approvals.models import Decision, Grant, Request, Revision, VerificationReport
 from approvals.pages.addresses import address, short_name
 from approvals.pages.viewer import Viewer
 from approvals.problems import NOT_FOUND
-from checkpoints.models import Checkpoint, Effect
+from checkpoints.models import Attempt, Checkpoint, Effect
 from kernel.clock import database_now
 from kernel.visible import single_line
 from oversight.pages.trace.asked import (
@@ -23,20 +23,27 @@ from oversight.pages.trace.asked import (
     session_part,
 )
 from oversight.pages.trace.done import (
+    attempt_parts,
     counting_answers,
     decision_part,
     effect_parts,
+    grant_part,
+    holding_now,
     report_part,
 )
+from oversight.pages.trace.state import fact_parts, facts_at, item_parts
 from oversight.presentation.trace import LONGEST, Part, TraceView, draw_trace
 from oversight.queries import visible_requests, visible_run
-from sessions.models import Run
+from sessions.models import Run, Transition
 
 MOST: Final = 60  # newest parts that a picture holds
 PICKED: Final = 12  # requests whose rights are led to
 ROWS: Final = 100  # newest rows of each kind
 # Of what one transaction wrote, that from which the rest follows comes first.
-FIRST: Final = ("session", "checkpoint", "context", "policy", "revision")
+FIRST: Final = (
+    *("session", "checkpoint", "facts", "item", "context", "policy"),
+    *("revision", "decision", "grant", "report", "effect", "attempt"),
+)
 
 
 def trace_view(viewer: Viewer, run_id: UUID, chosen: str = "") -> TraceView:
@@ -90,36 +97,52 @@ def _parts(viewer: Viewer, run: Run, requests: list[Request]) -> Iterator[Part]:
     yield session_part(slug, run)
     points = _newest(Checkpoint.objects.filter(run_id=run.id).defer("stored"))
     yield from (checkpoint_part(slug, run, one) for one in points)
-    yield from _asked(viewer, requests, _newest(Revision.objects.filter(**of)))
+    facts = _newest(Transition.objects.filter(run_id=run.id).exclude(changes={}))
+    yield from fact_parts(slug, run, facts, points)
+    items = dict(item_parts(slug, run, requests))
+    yield from {one.key: one for one in items.values()}.values()
+    yield from context_parts(slug, requests)
+    revisions = _newest(Revision.objects.filter(**of))
+    yield from policy_parts(slug, revisions, linked=viewer.membership.oversees)
+    yield from _asked(slug, requests, revisions, facts, items)
     yield from _done(slug, run, requests)
 
 
 def _asked(
-    viewer: Viewer, requests: list[Request], revisions: list[Revision]
+    slug: str,
+    requests: list[Request],
+    revisions: list[Revision],
+    facts: list[Transition],
+    items: Mapping[UUID, Part],
 ) -> Iterator[Part]:
-    slug, seen, paused = (
-        viewer.slug,
-        {one.id: one for one in requests},
-        paused_at(requests),
-    )
-    yield from context_parts(slug, requests)
-    yield from policy_parts(slug, revisions, linked=viewer.membership.oversees)
+    seen, paused = {one.id: one for one in requests}, paused_at(requests)
     for one in revisions:
         request = seen[one.request_id]
-        yield revision_part(slug, one, request, paused[request.id])
+        item = (items[request.id].key,) if request.id in items else ()
+        known = facts_at(facts, one.created_at)
+        before = (f"checkpoint:{paused[request.id]}", *known, *item)
+        yield revision_part(slug, one, request, before)
 
 
 def _done(slug: str, run: Run, requests: list[Request]) -> Iterator[Part]:
     ids = [one.id for one in requests]
     answers = Decision.objects.select_related("member", "on_behalf_of", "revision")
     given = _newest(answers.filter(request_id__in=ids).defer("revision__envelope"))
-    yield from (decision_part(slug, one) for one in given)
+    holding = holding_now(requests, given)
+    yield from (decision_part(slug, one, holding) for one in given)
     asked = VerificationReport.objects.select_related("revision")
     reports = _newest(asked.filter(request_id__in=ids).defer("revision__envelope"))
     counting = counting_answers(given)
+    grants = _newest(
+        Grant.objects.filter(request_id__in=ids).select_related("revision")
+    )
+    yield from (grant_part(slug, one, counting) for one in grants)
     yield from (report_part(slug, one, counting) for one in reports)
-    effects = Effect.objects.filter(run_id=run.id, request__in=ids)
-    yield from effect_parts(slug, _newest(effects.select_related("tool")), reports)
+    of_run = Effect.objects.filter(run_id=run.id, request__in=ids)
+    effects = _newest(of_run.select_related("tool"))
+    tries = _newest(Attempt.objects.filter(effect_id__in=[one.id for one in effects]))
+    yield from effect_parts(slug, effects, reports, tries)
+    yield from attempt_parts(slug, effects, tries)
 
 
 def _newest[M: Model](rows: QuerySet[M]) -> list[M]:
