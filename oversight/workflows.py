@@ -126,14 +126,13 @@ def draft(request: DeskRequest, kind: str) -> HttpResponse:
 @member_page
 @require_safe
 def state(request: DeskRequest, id: UUID) -> HttpResponse:
-    """GET runs/{id}/state: facts at two versions. 404 as for the run's own page."""
-    span = Span.read(request.GET)
-    return page(
-        request,
-        "state.html",
-        lambda viewer: {"state": state_view(viewer, id, span)},
-        place="runs",
-    )
+    """GET runs/{id}/state: facts at two versions or at a time; 422 for no such time."""
+    viewer = viewer_of(request)
+    with missing_is_404(), tenant_transaction(request.member.tenant_id):
+        view = state_view(viewer, id, Span.read(request.GET))
+        shell = frame(request.user, viewer, read_index(viewer), place="runs")
+    context, status = {"shell": shell, "state": view}, 422 if view.error else 200
+    return render(request, "oversight/state.html", context, status=status)
 
 
 def _show(

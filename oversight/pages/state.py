@@ -1,20 +1,31 @@
 """A run's state at two versions, side by side."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 from uuid import UUID
+
+from django.utils import timezone
 
 from approvals.pages.addresses import address, short_name
 from approvals.pages.case.reading import Reading, reading_of
 from approvals.pages.viewer import Viewer
 from approvals.presentation.arguments import exact_text
 from kernel.clock import database_now
+from kernel.problems import NOT_FOUND, Problem
+from oversight.pages.changes import ACTORS, Sought, changes_of
+from oversight.pages.moments import NO_TIME, read_moment
 from oversight.pages.workflows import diagrams_of, place
 from oversight.presentation.workflow import StatedValue, StateFact, StateView
 from oversight.queries import visible_run
-from sessions.history import FactThen, StateThen, differences, state_at_version
-from sessions.models import Run
+from sessions.history import (
+    FactThen,
+    StateThen,
+    differences,
+    state_at_time,
+    state_at_version,
+)
+from sessions.models import Provenance, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,47 +34,78 @@ class Span:
 
     before: int | None = None
     after: int | None = None
-    name: str = ""
     only_changed: bool = False
+    at: str = ""  # a time that was typed, which then says the later version
+    sought: Sought = field(default_factory=Sought)
 
     @classmethod
     def read(cls, given: Mapping[str, str]) -> Self:
         return cls(
             before=_number(given.get("before", "")),
             after=_number(given.get("after", "")),
-            name=given.get("fact", "")[:64],
             only_changed=given.get("only") == "changed",
+            at=given.get("at", "")[:40],
+            sought=Sought.read(given),
         )
 
-    def of(self, run: Run) -> tuple[int, int]:
-        """Two versions that the run has had."""
-        after = min(run.version if self.after is None else self.after, run.version)
+    def later(self, run: Run) -> StateThen:
+        """The state at the time that was typed, or at a version that the run has had.
+
+        Raises `not_found` for what is no time, and for one before the run began.
+        """
+        if self.at:
+            moment = read_moment(self.at)
+            if moment is None:
+                raise NOT_FOUND(NO_TIME)
+            return state_at_time(run, moment)
+        after = run.version if self.after is None else self.after
+        return state_at_version(run, min(after, run.version))
+
+    def earlier(self, run: Run, after: int) -> StateThen:
+        """That which it is compared with: the version before, where none is named."""
         before = max(after - 1, 0) if self.before is None else self.before
-        return min(before, run.version), after
+        return state_at_version(run, min(before, run.version))
 
 
 def state_view(viewer: Viewer, run_id: UUID, span: Span) -> StateView:
     """Raises `not_found` for a run that the member may not see."""
     run = visible_run(viewer, run_id)
-    first, last = span.of(run)
-    before, after = state_at_version(run, first), state_at_version(run, last)
+    after, error = _later(run, span)
+    before = span.earlier(run, after.version)
     workflow, slug, now = run.workflow, viewer.slug, database_now()
+    reading = reading_of(viewer, workflow, now)
     version = f"?version={workflow.version}"
     return StateView(
         label=short_name("RUN", run.id),
         run_href=address("run", slug, run.id),
-        before=first,
-        after=last,
+        before=before.version,
+        after=after.version,
         last=run.version,
-        name=span.name,
+        name=span.sought.name,
         only_changed=span.only_changed,
         moved=_moved(before, after),
         at=after.at,
         now=now,
-        facts=tuple(_facts(before, after, span, reading_of(viewer, workflow, now))),
+        facts=tuple(_facts(before, after, span, reading)),
         workflow_href=place("workflow", slug, workflow.kind, version),
         diagrams=diagrams_of(workflow.definition, after.stage),
+        changes=changes_of(run, span.sought, reading),
+        actors=tuple((one, one == span.sought.actor) for one in ACTORS),
+        sources=tuple(
+            (one, one == span.sought.provenance) for one in Provenance.values
+        ),
+        zone=timezone.localtime(now).tzname() or "",
+        typed=span.at,
+        error=error,
     )
+
+
+def _later(run: Run, span: Span) -> tuple[StateThen, str]:
+    """What is asked for; or the newest, and why that cannot be told."""
+    try:
+        return span.later(run), ""
+    except Problem as problem:
+        return state_at_version(run, run.version), problem.detail
 
 
 def _number(text: str) -> int | None:
@@ -94,7 +136,7 @@ def _facts(
             changed=name in changed,
         )
         for name in names
-        if span.name in name and (name in changed or not span.only_changed)
+        if span.sought.name in name and (name in changed or not span.only_changed)
     ]
 
 

@@ -40,12 +40,14 @@ def transition_step(row: Transition, reading: Reading) -> StoryStep:
         said=row.reason if by_agent else "",
         said_by_agent=by_agent,
         facts=tuple(
-            _fact(name, said, reading.shows(name)) for name, said in row.changes.items()
+            fact_change(name, said, reading.shows(name))
+            for name, said in row.changes.items()
         ),
     )
 
 
-def _fact(name: str, said: dict[str, Any], shown: bool) -> FactChange:
+def fact_change(name: str, said: dict[str, Any], shown: bool) -> FactChange:
+    """One field of a transition; its values only where they are `shown`."""
     return FactChange(
         name=name,
         before=exact_text(said["from"]) if "from" in said and shown else None,

@@ -6,6 +6,7 @@ from datetime import datetime
 from approvals.presentation.case import Link
 from approvals.presentation.shell import Empty, Notice
 from oversight.presentation.diagram import Diagram
+from oversight.presentation.run import FactChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,8 +152,22 @@ class StateFact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeRow:
+    """A fact that was stated or taken back: when, in which version, and by what."""
+
+    at: datetime
+    version: int
+    actor: str
+    fact: FactChange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StateView:
-    """In the context as `state`: a run between two versions of its facts."""
+    """In the context as `state`: a run between two versions of its facts.
+
+    `typed` is the time that was asked for, `actors` and `sources` (value, whether it is
+    chosen) narrow `changes`; `error` says why that time tells nothing.
+    """
 
     label: str
     run_href: str
@@ -167,3 +182,9 @@ class StateView:
     facts: tuple[StateFact, ...]
     workflow_href: str
     diagrams: tuple[Diagram, ...]
+    changes: tuple[ChangeRow, ...] = ()
+    actors: tuple[tuple[str, bool], ...] = ()
+    sources: tuple[tuple[str, bool], ...] = ()
+    zone: str = ""
+    typed: str = ""
+    error: str = ""

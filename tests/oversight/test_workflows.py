@@ -2,13 +2,15 @@
 
 import json
 import re
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from kernel.scope import tenant_transaction
 from sessions.contract import Claim
-from sessions.models import Provenance
+from sessions.models import Provenance, Run, Transition
 from sessions.services.runs import record_transition
 from sessions.shipped import shipped
 from tenants.models import Role
@@ -224,3 +226,62 @@ def test_a_runs_facts_are_compared_at_two_versions(stage: Stage) -> None:
     assert [one.name for one in only.facts] == ["guess"]
     early = bob.get(f"runs/{run.id}/state?before=x&after=999999").context["state"]
     assert early.after == last
+
+
+SOUGHT: list[tuple[str, list[tuple[str, str | None]]]] = [
+    ("", [("b", "2"), ("a", "3"), ("a", "1"), ("b", "1")]),
+    ("fact=a", [("a", "3"), ("a", "1")]),
+    ("provenance=tool", [("b", "2")]),
+    ("actor=agent&fact=b", [("b", "2"), ("b", "1")]),
+    ("actor=member", []),
+    ("actor=nobody&provenance=none&fact=a", [("a", "3"), ("a", "1")]),
+]
+
+
+@pytest.fixture(scope="module")
+def stated() -> tuple[Stage, Run, list[datetime]]:
+    """A run whose facts were stated three times, and when."""
+    stage = fresh_stage()
+    run, proof = stage.run(), {"reference": "crm", "evidence_digest": "ab"}
+    said = [{"a": (1, "model"), "b": (1, "model")}, {"a": (3, "model")}]
+    said.append({"b": (2, "tool")})
+    for version, facts in enumerate(said):
+        record_transition(
+            who=stage.house.robot.principal,
+            run_id=run.id,
+            fence=run.fence,
+            expected_version=run.version + version,
+            facts={
+                name: Claim(value=value, provenance=Provenance(source), **proof)
+                for name, (value, source) in facts.items()
+            },
+            reason="Seen.",
+        )
+    with tenant_transaction(stage.tenant_id):
+        rows = Transition.objects.filter(run_id=run.id).exclude(changes={})
+        return stage, run, [one.created_at for one in rows.order_by("seq")]
+
+
+@pytest.mark.parametrize(("query", "found"), SOUGHT)
+def test_every_change_is_found_by_actor_field_and_source(
+    stated: Any, query: str, found: list[tuple[str, str | None]]
+) -> None:
+    stage, run, _ = stated
+    alice = reader(stage, stage.house.alice)
+    changes = alice.get(f"runs/{run.id}/state?{query}").context["state"].changes
+    assert [(one.fact.name, one.fact.after) for one in changes] == found
+
+
+def test_the_state_is_told_of_any_instant(stated: Any) -> None:
+    stage, run, times = stated
+    alice = reader(stage, stage.house.alice)
+    path, moment = f"runs/{run.id}/state", timedelta(microseconds=1)
+    for number, at in enumerate(times, start=1):
+        for when, version in ((at, number), (at - moment, number - 1)):
+            asked = {"at": when.isoformat()}
+            shown = alice.get(path, query_params=asked).context["state"]
+            assert shown.after == version, when
+    for wrong in ("yesterday", "2001-01-01T00:00"):
+        answer = alice.get(path, query_params={"at": wrong})
+        assert (answer.status_code, answer.context["state"].after) == (422, len(times))
+        assert 'id="at-error"' in answer.content.decode()

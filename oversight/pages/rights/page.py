@@ -6,13 +6,13 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from approvals.models import Policy, Request
 from approvals.pages.addresses import address, short_name
 from approvals.pages.viewer import Viewer
 from kernel.clock import database_now
 from kernel.problems import NOT_FOUND, Problem
+from oversight.pages.moments import NO_TIME, read_moment
 from oversight.pages.rights.answer import Answer, who_could_have
 from oversight.pages.rights.case import Owed, RuleThen
 from oversight.pages.rights.ways import StandingThen
@@ -29,7 +29,6 @@ from oversight.presentation.rights import (
 from oversight.queries import visible_requests
 from tenants.models import Group, Member
 
-NO_TIME: Final = "Write the time as 2026-11-30T07:30."
 VERDICTS: Final = {
     "deny": "Refused by policy, whoever agreed",
     "require_review": "People had to agree",
@@ -40,7 +39,7 @@ VERDICTS: Final = {
 def rights_view(viewer: Viewer, request_id: UUID, typed: str) -> RightsThenView:
     """Raises `not_found` for a request that is not seen."""
     request, now = _request(viewer, request_id), database_now()
-    at = _read(typed) if typed else now
+    at = read_moment(typed) if typed else now
     shown = _frame(viewer, request, now, typed)
     if at is None:
         return RightsThenView(**shown, errors={"at": NO_TIME})
@@ -54,7 +53,7 @@ def rights_view(viewer: Viewer, request_id: UUID, typed: str) -> RightsThenView:
 def rights_document(viewer: Viewer, request_id: UUID, typed: str) -> dict[str, Any]:
     """The same for programs, by ids. Raises `not_found` for what cannot be told too."""
     request = _request(viewer, request_id)
-    at = _read(typed) if typed else database_now()
+    at = read_moment(typed) if typed else database_now()
     if at is None:
         raise NOT_FOUND(NO_TIME)
     answer = who_could_have(request, at)
@@ -82,17 +81,6 @@ def _request(viewer: Viewer, request_id: UUID) -> Request:
     if found is None:
         raise NOT_FOUND("No such request.")
     return found
-
-
-def _read(typed: str) -> datetime | None:
-    """In the installation's time zone, unless it says another."""
-    try:
-        found = parse_datetime(typed[:40].replace("\0", "").strip())
-    except ValueError:
-        return None
-    if found is None or not 2000 < found.year < 9000:
-        return None
-    return found if timezone.is_aware(found) else timezone.make_aware(found)
 
 
 def _frame(
