@@ -31,9 +31,10 @@ class HoldForm(forms.Form):
 
 
 class LiftForm(forms.Form):
-    """Which hold ends."""
+    """Which hold ends, and why."""
 
     hold = forms.UUIDField()
+    reason = forms.CharField(max_length=LONGEST)
 
 
 class AttendForm(forms.Form):

@@ -80,6 +80,9 @@ def lift(request: DeskRequest, id: UUID) -> HttpResponse:
     if request.method != "POST":
         return _back(request, id)
     form = LiftForm(request.POST)
+    _session_of(request, id)
+    if not form.is_valid() and "hold" in form.cleaned_data:
+        return _show(request, id, lifting=form)
     try:
         if not form.is_valid():
             raise NOT_FOUND("Say which hold.")
@@ -87,6 +90,7 @@ def lift(request: DeskRequest, id: UUID) -> HttpResponse:
             tenant_id=request.member.tenant_id,
             by=request.member.member_id,
             hold_id=form.cleaned_data["hold"],
+            reason=form.cleaned_data["reason"],
         )
     except Problem as problem:
         return _show(request, id, problem=problem)
@@ -105,6 +109,7 @@ def _show(
     *,
     problem: Problem | None = None,
     form: HoldForm | None = None,
+    lifting: LiftForm | None = None,
 ) -> HttpResponse:
     viewer, after = viewer_of(request), request.GET.get("after", "")
     with missing_is_404(), tenant_transaction(request.member.tenant_id):
@@ -115,8 +120,9 @@ def _show(
         "session": view,
         "problem": problem,
         "form": form or HoldForm(),
+        "lifting": lifting,
     }
-    status = problem.status if problem else 422 if form else 200
+    status = problem.status if problem else 422 if form or lifting else 200
     return render(request, "oversight/session.html", context, status=status)
 
 

@@ -77,14 +77,20 @@ def place_hold(
     return perform(tenant_id, work, gate=Gate.EXCLUSIVE)
 
 
-def lift_hold(*, tenant_id: UUID, by: Acting, hold_id: UUID) -> None:
-    """End a hold. Raises `not_found` (404) if none of this id is in force."""
+def lift_hold(*, tenant_id: UUID, by: Acting, hold_id: UUID, reason: str) -> None:
+    """End a hold, for a reason that stays in the log.
+
+    Raises `not_found` (404) if none of this id is in force, `hold_reason_missing` (422).
+    """
+    if not reason.strip():
+        raise REASON_MISSING(None, "/reason")
 
     def work(verb: Verb) -> None:
         actor = permitted(tenant_id, by, while_stopped=True)
         held = Hold.objects.filter(tenant_id=tenant_id, id=hold_id, lifted_at=None)
         if not held.update(lifted_at=ClockTimestamp()):
             raise NOT_FOUND()
-        verb.record("hold.lifted", actor=actor, subject=("hold", hold_id))
+        why = {"reason": redacted_text(reason.strip(), tenant_id)}
+        verb.record("hold.lifted", actor=actor, subject=("hold", hold_id), data=why)
 
     perform(tenant_id, work)

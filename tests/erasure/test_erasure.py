@@ -231,7 +231,7 @@ def test_a_command_erases_one_session_and_no_other(
     )
     with pytest.raises(CommandError, match="legal_hold"):
         call_command("erase_session", slug, asked, confirm=session_id)
-    lift_hold(tenant_id=stage.tenant_id, by=BY, hold_id=hold.id)
+    lift_hold(tenant_id=stage.tenant_id, by=BY, hold_id=hold.id, reason="Over.")
     assert count(stage, Session, erased_at=None) == 2
     call_command("erase_session", slug, asked, confirm=session_id)
     assert capsys.readouterr().out == "1 session erased. Remove the rows: purge\n"

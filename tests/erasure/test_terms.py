@@ -48,7 +48,7 @@ def test_nothing_under_a_hold_is_erased(stage: Stage) -> None:
     for one in (session_id, free):
         age(stage, one, 31)
     assert erase_outdated(tenant_id) == 1
-    lift_hold(tenant_id=tenant_id, by=BY, hold_id=hold.id)
+    lift_hold(tenant_id=tenant_id, by=BY, hold_id=hold.id, reason="Over.")
     assert erase_outdated(tenant_id) == 1
 
 

@@ -1,7 +1,6 @@
 """What a session keeps: files that are downloaded and never shown, and legal holds."""
 
 from typing import Any
-from uuid import UUID
 
 import pytest
 
@@ -193,8 +192,11 @@ def hold(stage: Stage, asked: Request, by: Somebody, reason: str) -> Any:
     return reader(stage, by).post(f"runs/{asked.run_id}/hold", {"reason": reason})
 
 
-def lift(stage: Stage, asked: Request, by: Somebody, id: UUID) -> Any:
-    return reader(stage, by).post(f"runs/{asked.run_id}/hold/lift", {"hold": str(id)})
+def lift(
+    stage: Stage, asked: Request, by: Somebody, id: Any, reason: str = "Settled."
+) -> Any:
+    said = {"hold": str(id), "reason": reason}
+    return reader(stage, by).post(f"runs/{asked.run_id}/hold/lift", said)
 
 
 def test_an_admin_places_a_hold_and_lifts_it(stage: Stage, asked: Request) -> None:
@@ -209,12 +211,16 @@ def test_an_admin_places_a_hold_and_lifts_it(stage: Stage, asked: Request) -> No
     assert "Dispute 2026-17" in html
     run = reader(stage).get(f"runs/{asked.run_id}").content.decode()
     assert "Legal hold" in run
+    unsaid = lift(stage, asked, erin, held.id, " ")
+    assert (unsaid.status_code, len(holds(stage))) == (422, 1)
+    assert 'aria-describedby="lift-error"' in unsaid.content.decode()
     assert lift(stage, asked, erin, held.id).status_code == 303
     assert holds(stage) == []
     with tenant_transaction(stage.tenant_id):
-        entries = Entry.objects.filter(subject_id=held.id).order_by("seq")
-        said = [(one.kind, str(one.actor_id)) for one in entries]
-    assert said == [("hold.placed", str(erin.id)), ("hold.lifted", str(erin.id))]
+        placed, lifted = Entry.objects.filter(subject_id=held.id).order_by("seq")
+    assert {placed.actor_id, lifted.actor_id} == {str(erin.id)}
+    kinds = (placed.kind, lifted.kind, lifted.data)
+    assert kinds == ("hold.placed", "hold.lifted", {"reason": "Settled."})
 
 
 def test_a_reviewer_is_told_and_offered_and_allowed_nothing(

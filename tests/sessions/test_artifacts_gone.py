@@ -108,7 +108,7 @@ def test_what_is_held_stays(who: Principal, session: Session) -> None:
     with pytest.raises(IntegrityError, match="hold"), tenant_transaction(who.tenant_id):
         mine.update(removed_at=artifact.created_at)
     assert len(files(session)) == 1
-    lift_hold(**where, hold_id=hold.id)
+    lift_hold(**where, hold_id=hold.id, reason="Over.")
     assert expire_artifacts(who.tenant_id) == 1
 
 

@@ -25,6 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--hold", metavar="REASON", help="place a legal hold")
         parser.add_argument("--session", type=UUID, help="hold only this session")
         parser.add_argument("--lift", type=UUID, metavar="HOLD", help="end a hold")
+        parser.add_argument("--reason", default="", help="why it ends")
 
     def handle(self, *, tenant: str, **options: Any) -> None:
         try:
@@ -44,6 +45,7 @@ class Command(BaseCommand):
         hold: str | None,
         session: UUID | None,
         lift: UUID | None,
+        reason: str,
         **_: Any,
     ) -> None:
         who: dict[str, Any] = {"tenant_id": tenant_id, "by": Operator.CONSOLE}
@@ -53,7 +55,7 @@ class Command(BaseCommand):
         if hold is not None:
             place_hold(**who, reason=hold, session_id=session)
         if lift is not None:
-            lift_hold(**who, hold_id=lift)
+            lift_hold(**who, hold_id=lift, reason=reason)
 
 
 def _by_workflow(tenant_id: UUID, named: set[str]) -> list[str]:

@@ -129,7 +129,9 @@ PAGES = {
     "session": Address(of="run"),
     "file": Address(of="run"),
     "hold": Address(of="run", methods=("POST",), form={"reason": "Dispute."}),
-    "lift_hold": Address(of="run", methods=("POST",), form={"hold": str(new_id())}),
+    "lift_hold": Address(
+        of="run", methods=("POST",), form={"hold": str(new_id()), "reason": "Over."}
+    ),
     "attend": Address(
         of="run", methods=("POST",), form={"choice": "release", "reason": "Looked."}
     ),
