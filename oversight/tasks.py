@@ -1,6 +1,6 @@
 """What workers do for those who look back."""
 
-from threading import BoundedSemaphore, Thread
+from threading import Lock, Thread
 from typing import Final
 from uuid import UUID
 
@@ -10,24 +10,19 @@ from django.db import connections
 from kombu.exceptions import OperationalError
 
 from oversight.services.tallying import tally_all
-from oversight.services.verifying import carry_out
+from oversight.services.verifying import WORD, carry_out, keep_waiting
 
 log = structlog.get_logger(__name__)
-_verifying: Final = BoundedSemaphore(1)
+_verifying: Final = Lock()
 
 
 @shared_task(  # type: ignore[untyped-decorator]
     name="oversight.verify", ignore_result=True
 )
 def verify(tenant_id: str, verification_id: str) -> None:
-    """Verify a chain on a thread of its own: approved actions must not wait for it.
-
-    With one under way in this process the message is dropped; whoever asked sees after
-    a minute that nobody took it, and asks again.
-    """
-    if _verifying.acquire(blocking=False):
-        ids = (UUID(tenant_id), UUID(verification_id))
-        Thread(target=_verify, args=ids, daemon=True, name="verify").start()
+    """Verify a chain on a thread of its own: approved actions must not wait for it."""
+    ids = (UUID(tenant_id), UUID(verification_id))
+    Thread(target=_verify, args=ids, daemon=True, name="verify").start()
 
 
 @shared_task(  # type: ignore[untyped-decorator]
@@ -39,10 +34,17 @@ def tally() -> None:
 
 
 def _verify(tenant_id: UUID, verification_id: UUID) -> None:
+    """One after another in a process; what waits its turn says that it still does."""
     try:
-        carry_out(tenant_id, verification_id)
+        while not _verifying.acquire(timeout=WORD):
+            if not keep_waiting(tenant_id, verification_id):
+                return
+            connections.close_all()
+        try:
+            carry_out(tenant_id, verification_id)
+        finally:
+            _verifying.release()
     finally:
-        _verifying.release()
         connections.close_all()
 
 

@@ -154,11 +154,17 @@ def _verification(slug: str, now: datetime) -> VerificationBox:
         done=last.done,
         total=last.total,
         percent=100 * last.done // last.total if last.total else 0,
-        speed=round(last.done / last.seconds) if last.seconds else 0,
+        speed=_speed(last),
         anchors=last.anchors,
         flaw=_flaw(last),
         flaw_href=_flaw_href(slug, last),
     )
+
+
+def _speed(last: Verification) -> int:
+    """Entries a second; of one that is under way, so far."""
+    seconds = last.seconds or (last.heard_at - last.created_at).total_seconds()
+    return round(last.done / seconds) if seconds > 0 else 0
 
 
 def _state(last: Verification, now: datetime) -> str:

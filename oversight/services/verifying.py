@@ -24,6 +24,7 @@ from tenants.verbs import Gate, Verb, perform
 State = Verification.State
 LIVE: Final = (State.WAITING, State.RUNNING)
 HEARTBEAT: Final = 1.0  # seconds between two words of progress
+WORD: Final = 10.0  # seconds between two words of whoever waits for their turn
 SILENCE: Final = timedelta(seconds=60)  # after which nobody reads any more
 
 type Begin = Callable[[UUID, UUID], None]
@@ -93,6 +94,13 @@ def _give_up_silent() -> None:
     rows = Verification.objects.filter(state__in=LIVE, heard_at__lt=since)
     for one in rows.select_for_update():
         _end(one.id, State.LOST)
+
+
+def keep_waiting(tenant_id: UUID, verification_id: UUID) -> bool:
+    """Say that it will be carried out still; whether anybody waits for it."""
+    with tenant_transaction(tenant_id):
+        rows = Verification.objects.filter(id=verification_id, state=State.WAITING)
+        return rows.update(heard_at=ClockTimestamp()) == 1
 
 
 def _take(tenant_id: UUID, verification_id: UUID) -> bool:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from audit.models import Entry
 from kernel.clock import database_now
 from kernel.ids import new_id
 from kernel.scope import tenant_transaction
+from oversight import tasks
 from oversight.models import Verification
 from oversight.services.verifying import SILENCE, ask_verification, carry_out
 from tenants.models import Role
@@ -27,6 +29,7 @@ from tenants.verbs import perform
 from tests.approvals.stage import Stage, fresh_stage
 from tests.approvals.views.browsing import Reader, reader
 from tests.audit.conftest import superuser as superuser
+from tests.examples.waiting import wait_until
 from tests.factories import Somebody, fresh_member
 from tests.refusals import refused
 
@@ -217,6 +220,22 @@ def test_whoever_went_silent_is_given_up_and_another_may_be_asked(
     carry_out(stage.tenant_id, lost.id)  # too late: nobody waits for it
     with tenant_transaction(stage.tenant_id):
         assert Verification.objects.get(id=lost.id).state == "lost"
+
+
+def test_what_waits_its_turn_in_a_process_is_not_lost(
+    stage: Stage, alice: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "WORD", 0.01)
+    waiting = asked(stage.house.alice)
+    with tenant_transaction(stage.tenant_id):
+        heard = database_now() - SILENCE * 2
+        Verification.objects.filter(id=waiting.id).update(heard_at=heard)
+    with tasks._verifying:  # another one is under way
+        thread = Thread(target=tasks._verify, args=(stage.tenant_id, waiting.id))
+        thread.start()
+        wait_until(lambda: shown(alice).verification.state == "waiting")
+    thread.join()
+    assert shown(alice).verification.state == "intact"
 
 
 def test_nobody_asks_who_may_not(stage: Stage) -> None:
