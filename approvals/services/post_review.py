@@ -6,8 +6,8 @@ It changes nothing that happened. Until somebody has, it is counted as open.
 from typing import Final
 from uuid import UUID
 
-from approvals.access import visible_queues
-from approvals.envelope import Envelope
+from approvals.access import owners_since, visible_queues
+from approvals.envelope import UNREADABLE, Envelope
 from approvals.glass import RIGHT, glass_side
 from approvals.models import Comment, Decision
 from approvals.problems import (
@@ -27,7 +27,7 @@ from sessions.redaction import redacted_text
 from sessions.vault import session_fingerprint
 from tenants.access import OVERSEERS
 from tenants.idempotency import Once
-from tenants.models import Member
+from tenants.models import ApiKey, Member
 from tenants.principal import Person
 from tenants.verbs import Verb, perform
 
@@ -92,12 +92,20 @@ def judge_reviewing(member: Member, decision: Decision) -> None:
         raise NO_RIGHT("A guest reads, and says nothing here.")
     if member.id == decision.member_id:
         raise OWN_REQUEST("Somebody else looks into what you did.")
-    envelope = Envelope(bytes(decision.revision.envelope))
-    side = glass_side(
-        decision.request, decision.revision, envelope, envelope.obligation
-    )
-    if member.id in side:
+    if member.id in _side(decision):
         raise OWN_REQUEST("You are on the side that asked.")
+
+
+def _side(decision: Decision) -> frozenset[UUID]:
+    """Where the wording cannot be read any more, by the rows that are left."""
+    request, revision = decision.request, decision.revision
+    envelope = Envelope(bytes(revision.envelope))
+    try:
+        return glass_side(request, revision, envelope, envelope.obligation)
+    except UNREADABLE:
+        creator = ApiKey.objects.get(id=request.key_id).created_by_id
+        owners = owners_since(request.agent_id, request.created_at)
+        return owners | ({creator} if creator else set())
 
 
 def _mark(member: Member, decision: Decision, review: str) -> None:

@@ -16,6 +16,7 @@ from tests.approvals.glass_stage import GlassStage, give, glass_stage
 from tests.approvals.stage import ARGUMENTS
 from tests.approvals.superuser import superuser
 from tests.approvals.test_separation import own
+from tests.approvals.views.browsing import reader
 from tests.concurrency import together
 from tests.factories import Somebody, fresh_house, fresh_member
 from tests.refusals import refused
@@ -149,6 +150,23 @@ def test_the_editor_of_what_was_approved_does_not(stage: GlassStage) -> None:
     stage.smash(request)
     with refused("own_request"):
         review(stage.bob, stage.breaking(request))
+
+
+def test_one_whose_wording_was_spoilt_is_still_looked_into(
+    stage: GlassStage, broken: Decision, carol: Somebody
+) -> None:
+    """By whoever is on no side that is still known."""
+    with superuser() as connection:
+        connection.execute(
+            "UPDATE approvals_revision SET envelope = '{}' WHERE id = %s",
+            [broken.revision_id],
+        )
+    with refused("own_request"):
+        review(stage.house.alice, broken)
+    page = reader(stage, carol).get(f"broken-glass/{broken.id}")
+    assert page.status_code == 200
+    review(carol, broken)
+    assert now(stage, broken).review == "acknowledged"
 
 
 def test_an_ordinary_decision_has_no_review(stage: GlassStage, carol: Somebody) -> None:
