@@ -3,15 +3,18 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from django.db.models import Q
 
 from audit.chain import preimage
 from audit.keys import is_signed, trusted_keys
 from audit.models import Entry
 from kernel.strict_json import parse
+
+EVERY: Final = Q()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +29,20 @@ class Signed:
 
 
 def signed_entries(
-    tenant_id: UUID, *, kinds: Iterable[str], subjects: Iterable[UUID]
+    tenant_id: UUID,
+    *,
+    kinds: Iterable[str],
+    subjects: Iterable[UUID],
+    among: Q = EVERY,
 ) -> list[Signed]:
     """The entries of these kinds about these things, in the order of the chain.
 
     One whose signature does not hold is left out: what it says is proof of nothing.
+    `among` looks at the queryable copy, which whoever reaches the database can change:
+    only for who takes an entry that is not found for a refusal.
     """
     rows = Entry.objects.filter(
-        tenant_id=tenant_id, kind__in=list(kinds), subject_id__in=list(subjects)
+        among, tenant_id=tenant_id, kind__in=list(kinds), subject_id__in=list(subjects)
     )
     keys = trusted_keys()
     read = (_read(row) for row in rows.order_by("seq") if is_genuine(row, keys))

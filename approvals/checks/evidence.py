@@ -153,6 +153,7 @@ def _policies_hold(matter: Matter) -> bool:
         matter.tenant.id,
         kinds=(PUBLISHED, COSIGNED),
         subjects=[one for one, _, _ in pinned],
+        among=Q(data__revision__in=[number for _, number, _ in pinned]),
     )
     rows = _stored_policies(matter)
     return {_identity(row) for row in rows} >= set(pinned) and all(
