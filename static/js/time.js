@@ -20,9 +20,10 @@
     return `${days} ${days === 1 ? "day" : "days"}`;
   };
   const passed = (at) => Math.max(0, Math.floor((now() - at) / 1000));
-  // A time of another day says which.
+  // A time of another day says which, and one of another year that too.
   const today = (at) => new Date(at).toDateString() === new Date(now()).toDateString();
-  const day = (at) => (today(at) ? {} : { day: "numeric", month: "short" });
+  const year = (at) => (new Date(at).getFullYear() === new Date(now()).getFullYear() ? {} : { year: "numeric" });
+  const day = (at) => (today(at) ? {} : { day: "numeric", month: "short", ...year(at) });
   const words = {
     ago: (at) => (passed(at) < MINUTE ? "just now" : `${span(passed(at))} ago`),
     age: (at) => span(passed(at)),
