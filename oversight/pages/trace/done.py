@@ -30,18 +30,15 @@ DOORS: Final = {
 def holding_now(requests: Iterable[Request], decisions: Iterable[Decision]) -> Holding:
     """Who holds, today, the right that each of these answers took."""
     asked = {one.id: one for one in requests}
-    wanted = {(asked[one.request_id].queue_id, _right(one)) for one in decisions}
-    tenant = next((one.tenant_id for one in asked.values()), None)
+    wanted = {(one.request_id, _right(one)) for one in decisions}
+    of = {each: asked[each[0]] for each in wanted}
     held = {
         (queue, right): holders(tenant_id=tenant, queue_id=queue, permission=right)
-        for queue, right in (wanted if tenant else ())
+        for tenant, queue, right in {
+            (one.tenant_id, one.queue_id, right) for (_, right), one in of.items()
+        }
     }
-    return {
-        (id, right): people
-        for id, one in asked.items()
-        for (queue, right), people in held.items()
-        if queue == one.queue_id
-    }
+    return {each: held[one.queue_id, each[1]] for each, one in of.items()}
 
 
 def decision_part(slug: str, row: Decision, holding: Holding) -> Part:
