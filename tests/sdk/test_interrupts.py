@@ -126,7 +126,10 @@ def test_two_interrupts_of_one_node_are_two_questions(people: FakeApprover) -> N
 
 @pytest.mark.parametrize(
     "value",
-    ["Really?", None, [], {}, {"action_requests": [{}]}, [{"action_request": {}}]],
+    [
+        *("Really?", None, [], {}, {"action_requests": [{}]}, [{"action_request": {}}]),
+        {"type": "tool_approval", "name": "pay"},
+    ],
     ids=repr,
 )
 def test_other_interrupts_ask_nobody(people: FakeApprover, value: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -14,6 +15,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import PrivateAttr
 
 import keyturn
+from keyturn import interrupts
+from keyturn.approved import as_approved
 from keyturn.langchain import Gated, KeyturnMiddleware, ToolFailed, ainvoke, invoke
 from keyturn.langgraph import KeyturnSaver
 from keyturn.testing import FakeApprover
@@ -261,6 +264,53 @@ def test_it_runs_on_an_event_loop(people: FakeApprover, bank: Bank) -> None:
 
     heard = told(asyncio.run(work())["messages"])
     assert heard == {"call_1": ("success", "PAY-1"), "call_2": ("success", "5")}
+
+
+def test_langchains_own_middleware_may_ask_about_each_call_alone(
+    people: FakeApprover, bank: Bank
+) -> None:
+    @tool
+    @as_approved(tool="pay", external_id=str)
+    def pay(payee: str, amount: str) -> str:
+        """Pay somebody."""
+        bank.paid.append(amount)
+        return "PAY-1"
+
+    @tool
+    def hire(whom: str) -> None:
+        """Hire somebody."""
+
+    agent = create_agent(
+        Scripted.of(
+            [call("1", "pay", **PAYMENT), call("2", "hire", whom="Eve")], "Paid."
+        ),
+        [pay, hire],
+        middleware=[
+            HumanInTheLoopMiddleware(
+                {"pay": True, "hire": {"allowed_decisions": ["reject"]}},
+                interrupt_mode="per_call",
+            )
+        ],
+        checkpointer=bank.saver,
+    )
+    people.edit("pay", amount="1200.00")
+    people.reject("hire", reason="Not now")
+    with people.client() as client, client.run("TASK-1", subject="customer-7") as run:
+        asked = agent.invoke(START, CONFIG)["__interrupt__"]
+        command = run.drive(interrupts.resume(run, asked))
+        heard = told(agent.invoke(command, CONFIG)["messages"])
+    asks = [ask for one in asked for ask in interrupts._read(one).asks]
+    allowed = {ask.tool: set(ask.allowed_decisions or ()) for ask in asks}
+    assert allowed == {
+        "pay": {"approve", "edit", "reject", "respond"},
+        "hire": {"reject"},
+    }
+    assert bank.paid == ["1200.00"]
+    assert heard["1"][1].endswith("PAY-1")
+    assert heard["2"] == (
+        "error",
+        "User rejected the tool call for `hire` with reason: Not now",
+    )
 
 
 def test_it_is_called_in_a_run_of_its_kind(bank: Bank) -> None:

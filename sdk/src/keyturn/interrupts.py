@@ -6,8 +6,9 @@
             command = run.drive(resume(run, found["__interrupt__"], timeout=0))
             found = graph.invoke(command, config)
 
-Both shapes of LangChain are known: `HITLRequest` (of its agents' middleware) and
-`HumanInterrupt`, alone or in a list. A node acts through `keyturn.approved.as_approved`:
+LangChain's shapes are known: those of its agents' middleware, `HITLRequest` and, where it
+asks about each call alone (`per_call`), `ToolApprovalRequest`; and `HumanInterrupt`, alone
+or in a list. A node acts through `keyturn.approved.as_approved`:
 the command itself lets nothing happen.
 """
 
@@ -34,10 +35,11 @@ _ALLOWED: Mapping[str, Verdict] = {
     "allow_edit": "edit",
     "allow_respond": "respond",
 }
+EVERY: Sequence[Verdict] = ("approve", "edit", "reject", "respond")
 
 
 class NotUnderstood(KeyturnError):
-    """An interrupt that is in neither of the shapes."""
+    """An interrupt that is in none of the shapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ def _read(interrupt: Interrupt[Any]) -> Asking:
     try:
         if isinstance(value, Mapping) and "action_requests" in value:
             return _of_middleware(interrupt.id, value)
+        if isinstance(value, Mapping) and value.get("type") == "tool_approval":
+            return _of_call(interrupt.id, value, interrupt.response_schema)
         if isinstance(value, Mapping):
             one = _of_human(interrupt.id, [value])
             return Asking(one.id, one.asks, lambda found: one.answer(found)[0])
@@ -110,6 +114,26 @@ def _of_middleware(id: str, value: Mapping[str, Any]) -> Asking:
         return {"decisions": [_decision(ask, one) for ask, one in decided]}
 
     return Asking(id, asks, answer)
+
+
+def _of_call(id: str, value: Mapping[str, Any], schema: Any) -> Asking:
+    ask = _ask(
+        f"{id}/{value['tool_call_id']}",
+        tool=value["name"],
+        arguments=value["args"],
+        explanation=value["description"],
+        allowed=[*_verdicts(schema), "reject"],
+    )
+    return Asking(id, [ask], lambda found: _decision(ask, found[0]))
+
+
+def _verdicts(schema: Any) -> Sequence[str]:
+    """What a JSON Schema of answers allows: one of several kinds, or a single one."""
+    if not isinstance(schema, Mapping):
+        return EVERY
+    if "discriminator" in schema:
+        return list(schema["discriminator"]["mapping"])
+    return [schema["properties"]["type"]["const"]]
 
 
 def _of_human(id: str, values: Sequence[Mapping[str, Any]]) -> Asking:
