@@ -1,7 +1,7 @@
 """An approval as its agent reads it: what it is, and what to do next."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -25,7 +25,6 @@ from approvals.problems import NOT_FOUND
 from approvals.states import OPEN
 from checkpoints.models import Effect, Tool
 from tenants.models import Member, TenantModel
-from tenants.principal import Principal
 
 S = Request.State
 ENDED: Final = (Effect.State.CONFIRMED, Effect.State.FAILED, Effect.State.ABSENT)
@@ -87,13 +86,15 @@ class Snapshot:
         )
 
 
-def own_snapshot(principal: Principal, request_id: UUID) -> Snapshot:
-    """The agent's own request. Raises `not_found` for anyone else's."""
-    return snapshot(
-        Request.objects.filter(id=request_id, agent_id=principal.agent_id)
-        .select_related("tool", "queue")
-        .first()
-    )
+def own_snapshots(
+    asked: Collection[tuple[UUID, UUID]],
+) -> dict[tuple[UUID, UUID], Snapshot]:
+    """By agent and id, those of these requests that are the agent's own."""
+    ids = [request_id for _, request_id in asked]
+    rows = Request.objects.filter(id__in=ids).select_related("tool", "queue")
+    own = [one for one in rows if (one.agent_id, one.id) in asked]
+    found = snapshots(own) if own else []
+    return {(one.request.agent_id, one.request.id): one for one in found}
 
 
 def snapshot(request: Request | None) -> Snapshot:

@@ -7,6 +7,9 @@ of this installation gets one and the same answer, whatever is wrong with it.
 
 import hmac
 import time
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -25,8 +28,8 @@ from tenants.access import Membership, open_member
 from tenants.checks import key_standing
 from tenants.models import ApiKey, User
 from tenants.principal import Person, Principal
-from tenants.queries import key_now
-from tenants.services.credentials import note_use
+from tenants.queries import keys_now
+from tenants.services.credentials import is_to_be_noted, note_uses
 
 REALM: Final = 'realm="keyturn"'
 SINGLE_SIGN_ON: Final = "single_sign_on"
@@ -54,6 +57,11 @@ declare("key_expired", status=401, title="This API key has expired")
 declare("agent_disabled", status=401, title="The agent of this API key is disabled")
 
 
+_LOOK_UP: Final = """
+SELECT given, tenant_id, key_id FROM unnest(%s::bytea[]) given, LATERAL keyturn_key(given)
+"""
+
+
 def authenticate_key(header: str | None) -> Principal:
     """The agent that an `Authorization` header proves, as of now. Synchronous.
 
@@ -61,20 +69,70 @@ def authenticate_key(header: str | None) -> Principal:
     that is no key of ours, and why a key of ours is dead: `key_revoked`,
     `key_expired`, `agent_disabled`, `tenant_stopped`.
     """
-    text = _bearer(header)
-    found = _look_up(text)
-    if found is None:
+    text = key_in(header)
+    claim = claims([text])[text]
+    if isinstance(claim, Problem):
+        raise claim
+    principal = authenticate_all(claim.tenant_id, [claim])[claim]
+    if isinstance(principal, Problem):
+        raise principal
+    return principal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A key that was issued here, and whose. Whether it is live is another question."""
+
+    text: str = field(repr=False)
+    tenant_id: UUID
+    key_id: UUID
+
+
+def key_in(header: str | None) -> str:
+    """The text of a key. Raises as `authenticate_key` does, without any query."""
+    scheme, _, text = (header or "").partition(" ")
+    if scheme.lower() != "bearer":
+        raise NOT_AUTHENTICATED("Send an API key: `Authorization: Bearer kt_…`.")
+    if keys.parse(text.strip()) is None:
         raise KEY_INVALID()
-    with tenant_transaction(found[0]):
-        live = key_now(*found)
-    if live is None or not _is(text, live[0]):
-        raise KEY_INVALID()
-    key, now, used_at = live
-    outcome = key_standing(key, now)
+    return text.strip()
+
+
+def claims(texts: Collection[str]) -> dict[str, Claim | Problem]:
+    """By their texts, the ids of keys: one query. Synchronous."""
+    hashes = {keys.digest_of(text): text for text in texts}
+    with connection.cursor() as cursor:
+        cursor.execute(_LOOK_UP, [list(hashes)])
+        found = {
+            (text := hashes[bytes(hash)]): Claim(
+                text=text, tenant_id=tenant_id, key_id=key_id
+            )
+            for hash, tenant_id, key_id in cursor.fetchall()
+        }
+    return {text: found.get(text) or KEY_INVALID() for text in texts}
+
+
+def authenticate_all(
+    tenant_id: UUID, claims: Collection[Claim]
+) -> dict[Claim, Principal | Problem]:
+    """Of each of one tenant's keys, its agent as of now, or why it is dead."""
+    with tenant_transaction(tenant_id):
+        live = keys_now(tenant_id, {claim.key_id for claim in claims})
+    found = {claim: _outcome(claim, live.get(claim.key_id)) for claim in claims}
+    alive = {one.key_id for one in found.values() if isinstance(one, Principal)}
+    note_uses(tenant_id, {id for id in alive if is_to_be_noted(*live[id][1:])})
+    return found
+
+
+def _outcome(
+    claim: Claim, live: tuple[ApiKey, datetime, datetime | None] | None
+) -> Principal | Problem:
+    if live is None or not _is(claim.text, live[0]):
+        return KEY_INVALID()
+    outcome = key_standing(*live[:2])
     if isinstance(outcome, Refused):
-        raise Problem(outcome.code, status=401, detail=outcome.reason)
-    note_use(key, now, used_at)
-    return _principal(key)
+        return Problem(outcome.code, status=401, detail=outcome.reason)
+    return _principal(live[0])
 
 
 def person_of(request: HttpRequest, user: User, membership: Membership) -> Person:
@@ -148,24 +206,6 @@ class MemberAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return f"Cookie {REALM}"
-
-
-def _bearer(header: str | None) -> str:
-    scheme, _, text = (header or "").partition(" ")
-    if scheme.lower() != "bearer":
-        raise NOT_AUTHENTICATED("Send an API key: `Authorization: Bearer kt_…`.")
-    return text.strip()
-
-
-def _look_up(text: str) -> tuple[UUID, UUID] | None:
-    """The tenant and id of a key. A text that cannot be a key costs no query."""
-    parsed = keys.parse(text)
-    if parsed is None:
-        return None
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT tenant_id, key_id FROM keyturn_key(%s)", [parsed.hash])
-        found: tuple[UUID, UUID] | None = cursor.fetchone()
-    return found
 
 
 def _is(text: str, key: ApiKey) -> bool:

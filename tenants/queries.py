@@ -1,6 +1,6 @@
 """Reading who is who, inside the tenant's scope."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -114,16 +114,15 @@ def asks_unusually(agent: str) -> Exists:
     return Exists(rows.filter(minute__gt=lately))
 
 
-def key_now(
-    tenant_id: UUID, key_id: UUID
-) -> tuple[ApiKey, datetime, datetime | None] | None:
-    """A key with its agent and tenant, the database's time as it was read, and when
+def keys_now(
+    tenant_id: UUID, key_ids: Collection[UUID]
+) -> dict[UUID, tuple[ApiKey, datetime, datetime | None]]:
+    """Keys with their agents and tenant, the database's time as each was read, and when
     its last use was noted."""
-    uses = KeyUse.objects.filter(tenant_id=tenant_id, key_id=key_id)
-    key = (
+    uses = KeyUse.objects.filter(tenant_id=tenant_id, key_id=OuterRef("id"))
+    found = (
         ApiKey.objects.select_related("agent", "tenant")
         .annotate(now=ClockTimestamp(), used_at=Subquery(uses.values("last_at")))
-        .filter(tenant_id=tenant_id, id=key_id)
-        .first()
+        .filter(tenant_id=tenant_id, id__in=key_ids)
     )
-    return None if key is None else (key, key.now, key.used_at)
+    return {key.id: (key, key.now, key.used_at) for key in found}

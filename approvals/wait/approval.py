@@ -8,7 +8,9 @@ learns nothing.
 import asyncio
 import math
 import time
-from typing import Any, Final
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -21,27 +23,31 @@ from rest_framework import serializers
 from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 
 from approvals.api.described import KNOWN, ApprovalDocument
-from approvals.reading import Snapshot, as_json, own_snapshot
+from approvals.problems import NOT_FOUND
+from approvals.reading import Snapshot, as_json, own_snapshots
+from approvals.wait.claims import claimed, readers
 from approvals.wait.hub import News, hub
 from approvals.wait.pace import Pace
 from approvals.wait.places import places
 from kernel.canonical import digest
-from kernel.offload import offload
+from kernel.problems import Problem
 from kernel.scope import tenant_transaction
+from kernel.together import Together
 from sessions.serializers import Word
-from tenants.authentication import authenticate_key
+from tenants.authentication import Claim
 from tenants.models import Tenant
 from tenants.principal import Principal
 from tenants.rest.answers import json_response, json_text
 from tenants.rest.exceptions import TOO_MANY, problems
 from tenants.rest.refusals import refuses
 from tenants.rest.strict import QuerySerializer
-from tenants.rest.views import AgentView, require_scope
-from tenants.scopes import READ
+from tenants.rest.views import AgentView
 
 LONGEST: Final = 60  # seconds
 UP_TO_LONGEST: Final = "[0-9]|[1-5][0-9]|60"
 pace: Final = Pace()
+
+type Asked = tuple[Claim, UUID]
 
 
 class WaitQuery(QuerySerializer):
@@ -77,8 +83,8 @@ async def approval(request: HttpRequest, id: UUID) -> HttpResponse:
     query = WaitQuery.read(request.GET)
     if query["wait"] == "0":
         _check_pace(credential)
-    document = await _wait(credential, id, int(query["wait"]), query["until"])
-    return _answer(request, document)
+    reading = await _wait(credential, id, int(query["wait"]), query["until"])
+    return _answer(request, reading)
 
 
 # Where the document's generator looks for what it describes.
@@ -101,22 +107,34 @@ def _check_pace(credential: str | None) -> None:
         raise TOO_MANY(detail, retry_after=math.ceil(late))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A request at one moment, and the answer that tells of it."""
+
+    found: Snapshot
+    text: str
+    tag: str
+
+
+type Told = dict[tuple[UUID, UUID], Reading | Exception]
+
+
 async def _wait(
     credential: str | None, request_id: UUID, seconds: int, until: str
-) -> dict[str, Any]:
-    if not seconds:
-        return (await offload(_read, credential, request_id))[1]
+) -> Reading:
     deadline = time.monotonic() + seconds
-    principal = await offload(_authenticated, credential)
-    topic = f"{principal.tenant_id}:{request_id}"
-    with places.one(principal.key_id):
+    claim = await claimed(credential)
+    if not seconds:
+        return await readings.ask(claim.tenant_id, (claim, request_id))
+    topic = f"{claim.tenant_id}:{request_id}"
+    with places.one(claim.key_id):
         async with hub().waiting(topic) as news:
             while True:
                 news.take()
-                found, document = await offload(_read, credential, request_id)
+                now = await readings.ask(claim.tenant_id, (claim, request_id))
                 left = deadline - time.monotonic()
-                if _is_reached(found, until) or left <= 0:
-                    return document
+                if _is_reached(now.found, until) or left <= 0:
+                    return now
                 await _until(news, left)
 
 
@@ -139,28 +157,51 @@ def _is_reached(found: Snapshot, until: str) -> bool:
     )
 
 
-def _authenticated(credential: str | None) -> Principal:
-    """Who asks; may they read at all. Holds a thread and a connection for just that."""
-    principal = authenticate_key(credential)
-    require_scope(principal, READ)
-    return principal
+def _read(tenant_id: UUID, asked: list[Asked]) -> dict[Asked, Reading | Exception]:
+    """Authenticate, authorise and read; each time anew, for all who ask now."""
+    who = readers(tenant_id, {claim for claim, _ in asked})
+    may = {
+        (reader.agent_id, id)
+        for claim, id in asked
+        if isinstance(reader := who[claim], Principal)
+    }
+    told = _told(tenant_id, may) if may else {}
+    return {(claim, id): _outcome(who[claim], id, told) for claim, id in asked}
 
 
-def _read(credential: str | None, request_id: UUID) -> tuple[Snapshot, dict[str, Any]]:
-    """Authenticate, authorise and read; each time anew, and held no longer."""
-    principal = _authenticated(credential)
-    with tenant_transaction(principal.tenant_id):
-        found = own_snapshot(principal, request_id)
+readings: Final = Together(_read)
+
+
+def _outcome(reader: Principal | Problem, id: UUID, told: Told) -> Reading | Exception:
+    if isinstance(reader, Problem):
+        return reader
+    return told.get((reader.agent_id, id)) or NOT_FOUND("No such request.")
+
+
+def _told(tenant_id: UUID, asked: Collection[tuple[UUID, UUID]]) -> Told:
+    """By agent and id, those of these requests that are the agent's own."""
+    with tenant_transaction(tenant_id):
         names = Tenant.objects.values_list("names_deciders", flat=True).get()
-        return found, as_json(found, names_deciders=names)
+        own = own_snapshots(asked)
+    return {pair: _reading(found, names) for pair, found in own.items()}
 
 
-def _answer(request: HttpRequest, document: dict[str, Any]) -> HttpResponse:
-    tag = f'"{digest("keyturn/etag/v1", document).hex()[:32]}"'
+def _reading(found: Snapshot, names_deciders: bool) -> Reading | Exception:
+    """One that cannot be told keeps nobody from theirs."""
+    try:
+        document = as_json(found, names_deciders=names_deciders)
+        tag = f'"{digest("keyturn/etag/v1", document).hex()[:32]}"'
+        return Reading(found=found, text=json_text(document), tag=tag)
+    except Exception as error:
+        return error
+
+
+def _answer(request: HttpRequest, reading: Reading) -> HttpResponse:
+    tag = reading.tag
     if _knows(request, tag):
         response: HttpResponse = HttpResponseNotModified()
     else:
-        response = json_response(200, json_text(document))
+        response = json_response(200, reading.text)
         del response["Cache-Control"]
     response["ETag"] = tag
     patch_cache_control(response, private=True, no_cache=True)

@@ -21,6 +21,7 @@ from django.db import DatabaseError, connections
 from approvals.queries import versions
 from kernel.offload import offload, release_thread
 from kernel.scope import tenant_transaction
+from kernel.together import Together
 from tenants.verbs import CHANNEL
 
 LOOK_AGAIN: Final = 5.0  # seconds: what a lost notification may cost
@@ -65,7 +66,8 @@ class Hub:
         for topic in topics:
             self._waiters[topic].add(news)
         try:
-            await self._look([topic for topic in topics if self._is_unseen(topic)])
+            for topic in filter(self._is_unseen, topics):
+                self._note(topic, await _first_versions.ask(*_parts(topic)))
             release_thread()
             yield news
         finally:
@@ -110,11 +112,14 @@ class Hub:
         if not topics:
             return
         for topic, version in (await offload(_versions, topics)).items():
-            if topic not in self._waiters:
-                continue
-            if self._versions.get(topic, version) != version:
-                self._wake(topic)
-            self._versions[topic] = version
+            self._note(topic, version)
+
+    def _note(self, topic: str, version: str | None) -> None:
+        if topic not in self._waiters or version is None:
+            return
+        if self._versions.get(topic, version) != version:
+            self._wake(topic)
+        self._versions[topic] = version
 
     def _wake(self, topic: str) -> None:
         for news in self._waiters.get(topic, ()):
@@ -125,18 +130,31 @@ def _versions(topics: Collection[str]) -> dict[str, str]:
     """One query for each tenant, each in its own scope."""
     found: dict[str, str] = {}
     for tenant, ids in _by_tenant(topics).items():
-        with tenant_transaction(tenant):
-            now = versions(ids)
-        found |= {f"{tenant}:{id}": version for id, version in now.items()}
+        now = _versions_in(tenant, ids).items()
+        found |= {f"{tenant}:{id}": version for id, version in now if version}
     return found
+
+
+def _versions_in(tenant: UUID, ids: Collection[UUID]) -> dict[UUID, str | None]:
+    with tenant_transaction(tenant):
+        now = versions(ids)
+    return {id: now.get(id) for id in ids}
+
+
+_first_versions: Final = Together(_versions_in)
 
 
 def _by_tenant(topics: Collection[str]) -> Mapping[UUID, list[UUID]]:
     grouped: dict[UUID, list[UUID]] = defaultdict(list)
     for topic in topics:
-        tenant, _, id = topic.partition(":")
-        grouped[UUID(tenant)].append(UUID(id))
+        tenant, id = _parts(topic)
+        grouped[tenant].append(id)
     return grouped
+
+
+def _parts(topic: str) -> tuple[UUID, UUID]:
+    tenant, _, id = topic.partition(":")
+    return UUID(tenant), UUID(id)
 
 
 type Listening = psycopg.AsyncConnection[tuple[object, ...]]

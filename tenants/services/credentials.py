@@ -123,18 +123,23 @@ def rotate_key(
     return change(tenant_id, work)
 
 
-def note_use(key: ApiKey, now: datetime, used_at: datetime | None) -> None:
-    """Note that a key opened the door at `now`, unless that was noted a moment ago.
+def is_to_be_noted(now: datetime, used_at: datetime | None) -> bool:
+    """Whether the last use that was noted is not of a moment ago."""
+    return used_at is None or now - used_at >= USE_NOTED_EVERY
+
+
+def note_uses(tenant_id: UUID, key_ids: Collection[UUID]) -> None:
+    """Note that these keys have just opened the door.
 
     It changes nobody's rights and is in no log: people see it beside the key. Nobody
     waits for it, and nobody is turned away for its sake.
     """
-    if used_at is not None and now - used_at < USE_NOTED_EVERY:
+    if not key_ids:
         return
     try:
-        with tenant_transaction(key.tenant_id):
+        with tenant_transaction(tenant_id):
             KeyUse.objects.bulk_create(
-                [KeyUse(tenant_id=key.tenant_id, key=key)],
+                [KeyUse(tenant_id=tenant_id, key_id=id) for id in sorted(key_ids)],
                 update_conflicts=True,
                 unique_fields=["tenant", "key"],
                 update_fields=["last_at"],

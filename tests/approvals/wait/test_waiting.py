@@ -17,13 +17,14 @@ from approvals.models import Decision, ResumeJob
 from approvals.resume.work import work
 from approvals.wait import approval as view
 from approvals.wait import pace as pacing
-from approvals.wait.hub import News, hub
+from approvals.wait.hub import Hub, News, hub
 from approvals.wait.pace import Pace
 from kernel.scope import tenant_transaction
+from tenants.authentication import claims
 from tenants.services import revoke_key
 from tests.approvals.stage import Stage, fresh_stage
 from tests.approvals.wait.asynchronous import beside, on_a_loop, read, until
-from tests.factories import Machine, fresh_key
+from tests.factories import Machine, fresh_agent, fresh_key
 
 CHANGES = {"verdict": Decision.Verdict.REQUEST_CHANGES, "reason": "Which one?"}
 
@@ -88,14 +89,14 @@ def test_a_decision_ends_the_wait(
 def test_done_is_more_than_decided(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request, read_now, statuses = stage.ask(), view._read, []
+    request, read_now, statuses = stage.ask(), view.readings._read, []
 
     def noted(*args: Any) -> Any:
-        found = read_now(*args)
-        statuses.append(found[0].request.state)
-        return found
+        read = read_now(*args)
+        statuses.extend(one.found.request.state for one in read.values())
+        return read
 
-    monkeypatch.setattr(view, "_read", noted)
+    monkeypatch.setattr(view.readings, "_read", noted)
 
     async def story() -> Any:
         waiting = asyncio.create_task(read(stage.house.robot, request, "wait=20"))
@@ -133,7 +134,53 @@ def test_a_decision_between_reading_and_registering_is_not_lost(
     assert body(on_a_loop(wait))["status"] == "approved"
 
 
+def test_a_decision_between_reading_and_listening_is_not_lost(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request, read_now = stage.ask(), view.readings._read
+
+    def read_then_decide(*args: Any) -> Any:
+        monkeypatch.setattr(view.readings, "_read", read_now)
+        read = read_now(*args)
+        stage.answer(request)
+        return read
+
+    monkeypatch.setattr(view.readings, "_read", read_then_decide)
+    never_looks = Hub(look_again=3600)
+    monkeypatch.setattr(view, "hub", lambda: never_looks)
+    wait = read(stage.house.robot, request, "wait=60&until=decided")
+    assert body(on_a_loop(wait))["status"] == "approved"
+
+
 # -- Who may hear -----------------------------------------------------------------------
+
+
+def test_those_who_are_read_for_together_learn_their_own(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house, request, broken = stage.house, stage.ask(), stage.ask()
+    stranger = fresh_agent(house.alice, name="stranger")
+    dead = fresh_key(house.alice, house.robot.agent)
+    blind = fresh_key(house.alice, house.robot.agent, scopes=["approvals:write"])
+    revoke_key(tenant_id=house.id, by=house.alice.id, key_id=dead.key.id)
+    tell = view.as_json
+
+    def fail(found: Any, **named: Any) -> Any:
+        return 1 // 0 if found.request.id == broken.id else tell(found, **named)
+
+    monkeypatch.setattr(view, "as_json", fail)
+    asked = [
+        (house.robot, request, "Reading"),
+        (house.robot, broken, "ZeroDivisionError"),
+        (stranger, request, "not_found"),
+        (dead, request, "key_revoked"),
+        (blind, request, "scope_missing"),
+    ]
+    found = claims([machine.text for machine, _, _ in asked])
+    pairs: Any = [(found[machine.text], one.id) for machine, one, _ in asked]
+    told = view._read(house.id, pairs)
+    kinds = [getattr(told[pair], "code", type(told[pair]).__name__) for pair in pairs]
+    assert kinds == [expected for _, _, expected in asked]
 
 
 def test_a_key_that_is_revoked_meanwhile_learns_nothing(stage: Stage) -> None:
@@ -179,7 +226,7 @@ def test_a_database_that_is_away_is_said_so_and_nothing_else(
     def away(*args: Any) -> Any:
         raise OperationalError("connection refused: 10.0.0.7")
 
-    monkeypatch.setattr(view, "_read", away)
+    monkeypatch.setattr(view.readings, "_read", away)
     answer = on_a_loop(read(stage.house.robot, stage.ask(), "wait=1"))
     assert body(answer, 503)["code"] == "unavailable"
     assert int(answer["Retry-After"]) >= 1
