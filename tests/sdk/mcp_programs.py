@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,11 +22,11 @@ def environment(real: Real) -> dict[str, str]:
 
 
 @contextmanager
-def served(real: Real, *words: str) -> Iterator[str]:
+def served(real: Real, *words: str, behind: Sequence[str] = ()) -> Iterator[str]:
     """The address of the server; before another one where `words` lead to that."""
     port = free_port()
     before, after = words[:1], words[1:]
-    said = [PROGRAM, *before, "--http", str(port), *after]
+    said = [PROGRAM, *before, "--http", str(port), *after, *behind]
     program = subprocess.Popen(said, env=environment(real))
     url = f"http://127.0.0.1:{port}/mcp"
     try:

@@ -1,15 +1,18 @@
 """The gateway between a real Keyturn and a server behind it, as a program and in process."""
 
 import json
+import os
+import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 from mcp import Client as McpClient
-from mcp import StdioServerParameters
+from mcp import MCPError, StdioServerParameters
 
 from approvals.services.policies import publish_policy
 from checkpoints.services.tools import register_tool
@@ -116,6 +119,54 @@ def test_whoever_leaves_while_it_waits_takes_it_back(
     anyio.run(scenario)
     assert real.runs() == ["cancelled"]
     assert arrived(record) == []
+
+
+@pytest.mark.parametrize("way", ["stdio", "http"])
+def test_a_gateway_that_is_stopped_takes_back_what_waits(
+    real: Real, tmp_path: Path, way: str
+) -> None:
+    registered(real, "write")
+    record = tmp_path / "calls"
+
+    async def stopped(caller: Caller, pid: int) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(caller.call, "write")
+            await anyio.to_thread.run_sync(real.pending)
+            os.kill(pid, signal.SIGTERM)
+            await anyio.to_thread.run_sync(
+                wait_until, lambda: statuses(real) == ["cancelled"]
+            )
+            await anyio.to_thread.run_sync(wait_until, lambda: not is_alive(pid))
+            tasks.cancel_scope.cancel()
+
+    async def over_stdio() -> None:
+        async with started(real, record) as caller:
+            await stopped(caller, gateway_of(os.getpid()))
+
+    async def over_http() -> None:
+        behind = ["--", sys.executable, str(pretended_server.__file__), str(record)]
+        with served(real, "gateway", "--prefix", "files.", behind=behind) as url:
+            async with McpClient(url) as client:
+                await stopped(Caller(client), gateway_of(os.getpid()))
+
+    with suppress(BaseExceptionGroup, MCPError):  # of a client whose server is gone
+        anyio.run(over_stdio if way == "stdio" else over_http)
+    assert statuses(real) == ["cancelled"]
+    assert arrived(record) == []
+
+
+def gateway_of(parent: int) -> int:
+    """The process of the gateway that this one has started."""
+    for task in Path(f"/proc/{parent}/task").iterdir():
+        for pid in (task / "children").read_text().split():
+            if b"keyturn-mcp" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return int(pid)
+    raise AssertionError("there is none")
+
+
+def is_alive(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def test_two_at_once_are_two_questions_and_an_edit_is_done_as_edited(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import signal
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 from typing import Any
 
@@ -104,16 +105,39 @@ async def _serve(given: argparse.Namespace) -> None:
         _connected(given.upstream, given.timeout) as upstream,
         AsyncClient() as client,
     ):
-        server = build(Gateway(upstream, client, options))
-        if given.http is None:
-            async with stdio_server() as (read, write):
-                await server.run(read, write, server.create_initialization_options())
-            return
-        app = server.streamable_http_app(host=given.host)
-        config = uvicorn.Config(
-            app, host=given.host, port=given.http, log_level="warning"
-        )
-        await uvicorn.Server(config).serve()
+        gateway = Gateway(upstream, client, options)
+        async with anyio.create_task_group() as tasks:
+            if os.name == "posix":
+                tasks.start_soon(_stop_when_told, gateway)
+            await _serve_calls(build(gateway), given)
+            tasks.cancel_scope.cancel()
+
+
+async def _stop_when_told(gateway: Gateway) -> None:
+    """Before SIGTERM ends it: a thread that reads what is said would outlast all else."""
+    with anyio.open_signal_receiver(signal.SIGTERM) as told:
+        await anext(told)
+        await gateway.stop()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.raise_signal(signal.SIGTERM)
+
+
+async def _serve_calls(server: Server[Any], given: argparse.Namespace) -> None:
+    if given.http is None:
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+        return
+    app = server.streamable_http_app(host=given.host)
+    config = uvicorn.Config(app, host=given.host, port=given.http, log_level="warning")
+    await _Http(config).serve()
+
+
+class _Http(uvicorn.Server):
+    """Leaves SIGTERM to the gateway."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -49,6 +49,8 @@ KEY = "keyturn/idempotency_key"  # in `_meta`, for a server that honours one
 NOT_OFFERED = "The server behind has no such tool any more, or is gone."
 UNANSWERED = "Nobody answered in time."
 LEFT = "Whoever called no longer waits."
+STOPPED = "The gateway was stopped."
+A_MOMENT = 0.05  # seconds
 OTHERS = "Keyturn carries this tool out itself."
 UNKNOWN = (
     "The call was sent, and what came of it is not known. It is not sent again: find out"
@@ -89,11 +91,31 @@ class Gateway:
     upstream: McpClient
     client: AsyncClient
     options: Options
+    _begun: set[anyio.CancelScope] = field(default_factory=set, init=False)
 
     async def call(
         self, context: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        """The handler of `tools/call`: whatever is no result is an error in words."""
+        """The handler of `tools/call`."""
+        with anyio.CancelScope() as mine:
+            self._begun.add(mine)
+            try:
+                return await self._answer(context, params)
+            finally:
+                self._begun.discard(mine)
+        return _failed(f"Not done. {STOPPED}")
+
+    async def stop(self) -> None:
+        """Take back what waits for people, and see what was begun to its end."""
+        for one in self._begun:
+            one.cancel()
+        while self._begun:
+            await anyio.sleep(A_MOMENT)
+
+    async def _answer(
+        self, context: _Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        """Whatever is no result is an error in words."""
         try:
             return await self._call(context, params.name, params.arguments or {})
         except ToolFailed as failed:
