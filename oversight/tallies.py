@@ -39,23 +39,27 @@ def _bucket(later: str, earlier: str) -> str:
 #   view      bucket of the time to the first view, of what was seen before it ended
 #   effect    bucket of the time from the decision to the confirmed effect
 #   tool      how many asked for it, by its id
+#   agent     how many it asked, by its id
+#   reopened  how many a check gave back to people
+#   override  decisions that changed the action (`edited`) or broke the glass (`glass`)
 #   refusal   approved actions that a check stopped, by its code
 #   decided, approved, hasty   what a member decided, by its id
+#   hour      "member:N" where N is the most that a member approved of it in one hour
 #   read      "member:bucket" of the time from a member's first view to the decision
 COUNTS: Final = f"""
   WITH span AS (
     SELECT * FROM unnest(%(days)s::date[], %(starts)s::timestamptz[],
                          %(ends)s::timestamptz[]) AS d(day, since, until)
   ), asked AS MATERIALIZED (
-    SELECT d.day, r.tenant_id, r.id, r.queue_id, r.tool_id, r.state,
+    SELECT d.day, r.tenant_id, r.id, r.queue_id, r.tool_id, r.agent_id, r.state,
            r.created_at, r.decided_at
     FROM span d CROSS JOIN LATERAL (
       SELECT * FROM approvals_request WHERE tenant_id = %(tenant)s
         AND created_at >= d.since AND created_at < d.until
       OFFSET 0) r  -- one range of the index a day, however many there are
   ), judged AS MATERIALIZED (
-    SELECT a.day, a.queue_id, d.member_id, d.verdict, d.created_at AS at,
-           s.created_at AS seen
+    SELECT a.day, a.queue_id, d.member_id, d.verdict, d.broke_glass,
+           d.created_at AS at, s.created_at AS seen
     FROM asked a JOIN approvals_decision d
       ON d.tenant_id = a.tenant_id AND d.request_id = a.id
     LEFT JOIN approvals_sight s ON s.tenant_id = d.tenant_id
@@ -87,6 +91,23 @@ COUNTS: Final = f"""
     WHERE f.state = 'confirmed' AND decided_at IS NOT NULL GROUP BY 1, 2, 4
   UNION ALL
   SELECT day, queue_id, 'tool', tool_id::text, count(*) FROM asked GROUP BY 1, 2, 4
+  UNION ALL
+  SELECT day, queue_id, 'agent', agent_id::text, count(*) FROM asked GROUP BY 1, 2, 4
+  UNION ALL
+  SELECT day, queue_id, 'reopened', '', count(DISTINCT a.id)
+    FROM asked a JOIN approvals_verificationreport v
+      ON v.tenant_id = a.tenant_id AND v.request_id = a.id
+    WHERE v.refusal = 'reopen' GROUP BY 1, 2
+  UNION ALL
+  SELECT day, queue_id, 'override',
+         CASE WHEN broke_glass THEN 'glass' ELSE 'edited' END, count(*)
+    FROM judged WHERE broke_glass OR verdict = 'edit' GROUP BY 1, 2, 4
+  UNION ALL
+  SELECT day, queue_id, 'hour', member_id || ':' || max(approved), 1
+    FROM (SELECT day, queue_id, member_id, count(*) AS approved FROM judged
+          WHERE verdict IN ('approve', 'edit')
+          GROUP BY 1, 2, 3, date_trunc('hour', at)) hourly
+    GROUP BY day, queue_id, member_id
   UNION ALL
   SELECT day, queue_id, 'refusal', v.code, count(*)
     FROM asked a JOIN approvals_verificationreport v

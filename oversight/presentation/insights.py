@@ -80,6 +80,7 @@ class LoadRow:
     approved: int  # percent
     reading: str
     hasty: int
+    busiest: int  # the most approvals in one hour
     hint: str
 
 
@@ -97,6 +98,7 @@ class InsightsView:
     ages: tuple[Bar, ...]
     refusals: tuple[Bar, ...]
     tools: tuple[Bar, ...]
+    agents: tuple[Bar, ...]
     loads: tuple[LoadRow, ...]
     empty: Empty | None = None
 

@@ -15,7 +15,8 @@ from oversight.pages.insights.measure import AGES, OUTCOMES
 from oversight.presentation.insights import HIGH, lines, stacked
 from oversight.tallies import today
 from tenants.models import Role
-from tests.approvals.stage import Stage, fresh_stage
+from tests.approvals.glass_stage import glass_stage
+from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.superuser import superuser
 from tests.approvals.test_resume import work_all
 from tests.approvals.views.browsing import reader
@@ -104,11 +105,37 @@ def test_waiting_refusals_tools_and_people_are_counted(stage: Stage) -> None:
     assert [(bar.name, bar.count) for bar in view.tools] == [
         (stage.tool.name, len(rows))
     ]
+    assert [(bar.name, bar.count) for bar in view.agents] == [
+        (stage.house.robot.agent.name, len(rows))
+    ]
     with tenant_transaction(stage.tenant_id):
         decided = Decision.objects.filter(member__isnull=False).count()
+        approved = Decision.objects.select_related("request").filter(verdict=V.APPROVE)
+        hours = Counter(
+            (today(one.request.created_at), f"{one.created_at:%d %H}")
+            for one in approved
+        )
     (load,) = view.loads
+    assert load.busiest == max(hours.values())
     assert (load.name, load.decisions) == (str(stage.bob.user), decided)
     assert (load.reading, load.hasty, load.hint) == ("", 0, "")  # all by the API
+
+
+def test_what_was_given_back_edited_or_broken_is_counted() -> None:
+    stage = glass_stage()
+    given_back, edited, broken = stage.ask(), stage.ask(), stage.ask()
+    for one in (stage.bob, stage.reviewer("Carol")):
+        stage.answer(given_back, one)
+    less = {**ARGUMENTS, "amount": "1.00"}
+    stage.answer(edited, verdict=V.EDIT, arguments=less, reason="Less.")
+    stage.smash(broken)
+    stage.policy("more", rules=[{"approvals": 3}])
+    work_all(stage, given_back)
+    figures = {one.name: one for one in shown(stage).figures}
+    reopened, overrides = figures["Re-opened by a check"], figures["Overrides"]
+    assert (reopened.value, reopened.note) == ("1", "33 % of what was asked")
+    assert overrides.value == "2"
+    assert overrides.note == "1 edited, 1 with the glass broken"
 
 
 def test_what_waits_is_counted_by_how_long_it_does(stage: Stage) -> None:

@@ -27,6 +27,7 @@ from oversight.tallies import (
     today,
     zone,
 )
+from tenants.models import Agent
 
 OUTCOMES: Final = ("approved", "rejected", "answered", "expired", "taken back")
 
@@ -74,8 +75,13 @@ class Figures(NamedTuple):
     median: float | None
     slow: float | None
     to_effect: float | None
+    to_effect_slow: float | None
     refused: int
     expired: int
+    asked: int
+    reopened: int
+    edited: int
+    glass: int
 
 
 class Load(NamedTuple):
@@ -86,6 +92,7 @@ class Load(NamedTuple):
     approvals: int
     reading: float | None  # the median, of what they were shown
     hasty: int
+    busiest: int  # the most approvals in one hour, on one queue
 
 
 class Count(NamedTuple):
@@ -185,9 +192,14 @@ def figures(found: Sums) -> Figures:
         viewed=seconds_at(found.histogram("view"), 0.5),
         median=seconds_at(decided, 0.5),
         slow=seconds_at(decided, 0.95),
-        to_effect=seconds_at(found.histogram("effect"), 0.95),
+        to_effect=seconds_at(found.histogram("effect"), 0.5),
+        to_effect_slow=seconds_at(found.histogram("effect"), 0.95),
         refused=sum(found.total["refusal"].values()),
         expired=found.total["outcome"].get("expired", 0),
+        asked=sum(found.total["tool"].values()),
+        reopened=sum(found.total["reopened"].values()),
+        edited=found.total["override"].get("edited", 0),
+        glass=found.total["override"].get("glass", 0),
     )
 
 
@@ -198,11 +210,17 @@ def refusals(found: Sums) -> list[Count]:
 
 def tools(found: Sums, *, most: int) -> list[Count]:
     """What was asked for, most first. Inside the scope."""
-    counted = _most_first(found.total["tool"])[:most]
-    names = {
-        str(one.id): one.name
-        for one in Tool.objects.filter(id__in=[key for key, _ in counted])
-    }
+    return _named(Tool, _most_first(found.total["tool"])[:most])
+
+
+def agents(found: Sums, *, most: int) -> list[Count]:
+    """Who asked, most first. Inside the scope."""
+    return _named(Agent, _most_first(found.total["agent"])[:most])
+
+
+def _named(model: type[Tool | Agent], counted: list[Count]) -> list[Count]:
+    rows = model._default_manager.filter(id__in=[key for key, _ in counted])
+    names = {str(id): name for id, name in rows.values_list("id", "name")}
     return [Count(names.get(key, key), total) for key, total in counted]
 
 
@@ -212,6 +230,10 @@ def loads(found: Sums) -> list[Load]:
     for key, count in found.total["read"].items():
         member, _, bucket = key.partition(":")
         read[member][int(bucket)] = count
+    busiest: defaultdict[str, int] = defaultdict(int)
+    for key in found.total["hour"]:
+        member, _, approvals = key.partition(":")
+        busiest[member] = max(busiest[member], int(approvals))
     approved, hasty = found.total["approved"], found.total["hasty"]
     return [
         Load(
@@ -220,6 +242,7 @@ def loads(found: Sums) -> list[Load]:
             approvals=approved.get(member, 0),
             reading=seconds_at(read[member], 0.5),
             hasty=hasty.get(member, 0),
+            busiest=busiest[member],
         )
         for member, count in _most_first(found.total["decided"])
     ]

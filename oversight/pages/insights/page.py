@@ -14,6 +14,7 @@ from oversight.pages.insights.measure import (
     Count,
     Load,
     Sums,
+    agents,
     ages,
     figures,
     last_days,
@@ -42,6 +43,7 @@ RANGES: Final = {"7": "7 days", "14": "14 days", "30": "30 days", "90": "90 days
 USUAL: Final = "14"
 MOST: Final = 8  # bars of a list
 BUSY: Final = 20  # decisions from which a rate says something
+PACE: Final = 60  # approvals in an hour, from which it is said
 TITLES: Final = {
     "identity": "Identity",
     "position": "Position",
@@ -70,6 +72,7 @@ def insights_view(member: Membership, given: Mapping[str, str]) -> InsightsView:
         ages=bars([(name, count, "") for name, count in ages(asked)]),
         refusals=_refusals(refusals(found)),
         tools=bars([(name, count, "") for name, count in tools(found, most=MOST)]),
+        agents=bars([(name, count, "") for name, count in agents(found, most=MOST)]),
         loads=_loads(loads(found)),
         empty=None if any(count for _, count in charted.names) else _empty(slug),
     )
@@ -98,8 +101,8 @@ def _figures(found: Sums, earlier: Sums) -> tuple[Figure, ...]:
         Figure(name="Time to decision, p95", value=_words(now.slow)),
         Figure(
             name="Decision to effect, p95",
-            value=_words(now.to_effect),
-            note="of what was confirmed",
+            value=_words(now.to_effect_slow),
+            note=f"p50 {_words(now.to_effect)}, of what was confirmed",
         ),
         Figure(
             name="Refused at the check",
@@ -113,6 +116,16 @@ def _figures(found: Sums, earlier: Sums) -> tuple[Figure, ...]:
             note=_rate(now.expired, now.closed),
             icon="warn" if now.expired else "",
         ),
+        Figure(
+            name="Re-opened by a check",
+            value=f"{now.reopened:,}",
+            note=_rate(now.reopened, now.asked, "of what was asked"),
+        ),
+        Figure(
+            name="Overrides",
+            value=f"{now.edited + now.glass:,}",
+            note=f"{now.edited:,} edited, {now.glass:,} with the glass broken",
+        ),
     )
 
 
@@ -125,8 +138,8 @@ def _compared(now: int, before: int) -> str:
     return f"{abs(change)} % {'more' if change > 0 else 'fewer'} than before"
 
 
-def _rate(part: int, whole: int) -> str:
-    return f"{round(100 * part / whole)} % of them" if whole else ""
+def _rate(part: int, whole: int, of: str = "of them") -> str:
+    return f"{round(100 * part / whole)} % {of}" if whole else ""
 
 
 def _words(seconds: float | None) -> str:
@@ -168,6 +181,7 @@ def _load(row: Load, names: Mapping[UUID, str], most: int) -> LoadRow:
         approved=round(100 * row.approvals / row.decisions),
         reading="" if row.reading is None else _words(row.reading),
         hasty=row.hasty,
+        busiest=row.busiest,
         hint=_hint(row),
     )
 
@@ -176,6 +190,8 @@ def _hint(row: Load) -> str:
     """What may tell of fatigue. It changes nobody's rights."""
     if row.hasty >= 3 and row.hasty * 10 >= row.decisions:
         return f"{row.hasty} decisions within {HASTE} s of the first view"
+    if row.busiest >= PACE:
+        return f"{row.busiest} approvals in one hour"
     if row.decisions >= BUSY and row.approvals == row.decisions:
         return "approved everything"
     return ""
