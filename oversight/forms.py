@@ -7,6 +7,7 @@ from uuid import UUID
 from django import forms
 
 from approvals.services.queues import RIGHTS
+from sessions.services.retention import MOST_DAYS
 from tenants.models import Role
 from tenants.scopes import ALONE, SCOPES
 from tenants.services.guests import LONGEST as LONGEST_STAY
@@ -35,6 +36,14 @@ class LiftForm(forms.Form):
 
     hold = forms.UUIDField()
     reason = forms.CharField(max_length=LONGEST)
+
+
+class TermForm(forms.Form):
+    """For how many days a kind of work is kept: without a kind all others, without days
+    for ever."""
+
+    kind = forms.CharField(required=False, max_length=63)
+    days = forms.IntegerField(required=False, min_value=1, max_value=MOST_DAYS)
 
 
 class AttendForm(forms.Form):

@@ -6,6 +6,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from approvals.forms import Flawed
 from approvals.pages.addresses import address
 from approvals.pages.frame import frame
 from approvals.pages.index import read_index
@@ -13,8 +14,10 @@ from approvals.pages.viewer import Viewer
 from approvals.views.request import DeskRequest, missing_is_404, viewer_of
 from kernel.problems import NOT_FOUND, Problem
 from kernel.scope import tenant_transaction
+from oversight.administration.answering import acting, again, lifted
 from oversight.forms import HoldForm, LiftForm
 from oversight.pages.session import session_view
+from oversight.presentation.forms import Form
 from oversight.queries import visible_files, visible_run
 from sessions.artifacts import content_of
 from sessions.download import download
@@ -81,17 +84,12 @@ def lift(request: DeskRequest, id: UUID) -> HttpResponse:
         return _back(request, id)
     form = LiftForm(request.POST)
     _session_of(request, id)
-    if not form.is_valid() and "hold" in form.cleaned_data:
-        return _show(request, id, lifting=form)
     try:
-        if not form.is_valid():
+        if not form.is_valid() and "hold" in form.errors:
             raise NOT_FOUND("Say which hold.")
-        lift_hold(
-            tenant_id=request.member.tenant_id,
-            by=request.member.member_id,
-            hold_id=form.cleaned_data["hold"],
-            reason=form.cleaned_data["reason"],
-        )
+        lift_hold(**acting(request), **lifted(form))
+    except Flawed as error:
+        return _show(request, id, lifting=again("lift", request.POST, error))
     except Problem as problem:
         return _show(request, id, problem=problem)
     return _back(request, id)
@@ -109,7 +107,7 @@ def _show(
     *,
     problem: Problem | None = None,
     form: HoldForm | None = None,
-    lifting: LiftForm | None = None,
+    lifting: Form | None = None,
 ) -> HttpResponse:
     viewer, after = viewer_of(request), request.GET.get("after", "")
     with missing_is_404(), tenant_transaction(request.member.tenant_id):

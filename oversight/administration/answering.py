@@ -118,6 +118,12 @@ def said(form: forms.Form) -> dict[str, Any]:
     return form.cleaned_data
 
 
+def lifted(form: forms.Form) -> dict[str, Any]:
+    """Which hold ends, and why, as the verb takes it. Raises `Flawed`."""
+    told = said(form)
+    return {"hold_id": told["hold"], "reason": told["reason"]}
+
+
 def chosen(form: forms.Form) -> dict[str, Any]:
     """What a button or a list of ours sent. Anything else does not exist: 404."""
     if not form.is_valid():

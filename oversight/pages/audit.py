@@ -56,6 +56,7 @@ def audit_view(
         export_href=address("audit_export", slug),
         all_href=address("audit", slug),
         broken_href=address("broken_glass", slug),
+        retention_href=address("retention", slug),
         empty=None if found or asked.errors else _empty(slug, asked),
         notice=notice,
     )

@@ -89,5 +89,6 @@ class AuditView:
     export_href: str
     all_href: str
     broken_href: str
+    retention_href: str
     empty: Empty | None = None
     notice: Notice | None = None

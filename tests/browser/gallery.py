@@ -194,6 +194,7 @@ def _administered(stage: Stage, home: str) -> dict[str, str]:
         "tenant-stop": f"{home}/stop",
         "people": f"{home}/people",
         "letters": f"{home}/letters",
+        "retention": f"{home}/retention",
         "person": f"{home}/people/{stage.bob.id}",
         "single-sign-on": f"{home}/single-sign-on",
         "groups": f"{home}/groups",

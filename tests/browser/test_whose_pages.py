@@ -35,6 +35,7 @@ OF_QUEUES: Final = frozenset(
 BY_RIGHT: Final = frozenset({"break_glass", "edit"})  # on top of that
 OVERSEEN: Final = frozenset(
     {"audit", "drills", "insights", "offers", "person_history", "policies", "policy"}
+    | {"retention"}
 )
 ADMINISTERED: Final = frozenset(
     {"agent", "agent_stop", "agents", "delivery", "group", "groups", "letters"}

@@ -122,6 +122,9 @@ PAGES = {
     "tool_stop": Address(of="tool", methods=("GET", "POST"), form={"act": "stop"}),
     "tenant_stop": Address(methods=("GET", "POST"), form={"act": "stop"}),
     "notifications": Address(methods=("GET", "HEAD", "POST")),
+    "retention": Address(
+        methods=("GET", "HEAD", "POST"), form={"act": "term", "days": "30"}
+    ),
     "letters": Address(methods=("GET", "HEAD", "POST"), form={"letter": str(new_id())}),
     "webhooks": Address(methods=("GET", "HEAD", "POST")),
     "webhook": Address(of="webhook", methods=("GET", "POST"), form={"act": "ping"}),
