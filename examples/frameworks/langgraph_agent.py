@@ -16,7 +16,7 @@ from langgraph.types import interrupt
 from examples.frameworks.payments import Bank, options, say, say_paused
 from keyturn import Client, Paused, Run
 from keyturn.approved import as_approved
-from keyturn.interrupts import resume
+from keyturn.interrupts import invoke, resume
 from keyturn.langgraph import KeyturnSaver
 
 
@@ -50,13 +50,12 @@ def built(saver: KeyturnSaver, ledger: Path) -> CompiledStateGraph[State]:
 
 def work(run: Run, graph: CompiledStateGraph[State], config: RunnableConfig) -> str:
     """Go on from wherever the thread is."""
-    interrupts = graph.get_state(config).interrupts
-    if not interrupts:
-        payment = {"payee": "Halden Paper", "amount": "1240.00"}
-        found = graph.invoke({"payment": payment, "told": ""}, config)
-        interrupts = found["__interrupt__"]
-    command = run.drive(resume(run, interrupts, timeout=0))
-    return str(graph.invoke(command, config)["told"])
+    payment = {"payee": "Halden Paper", "amount": "1240.00"}
+    found = invoke(graph, {"payment": payment, "told": ""}, config)
+    while asked := found.get("__interrupt__"):
+        command = run.drive(resume(run, asked, timeout=0))
+        found = graph.invoke(command, config)
+    return str(found["told"])
 
 
 def main() -> None:

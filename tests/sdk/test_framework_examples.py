@@ -22,15 +22,46 @@ EXAMPLES = [
 ]
 
 
-def run_example(name: str, real: Real, ledger: Path) -> str:
+DIE_ELSEWHERE = {
+    "langchain_agent",
+    "provider_loop",
+}  # in tests of their own, and faster
+
+# The payment is made, and the process is gone before anything can be said of it.
+DIES = """
+import os, runpy, sys
+from examples.frameworks.payments import Bank
+pay = Bank.pay
+Bank.pay = lambda *args, **given: (pay(*args, **given), os._exit(9))
+sys.argv = sys.argv[1:]
+runpy.run_module(sys.argv[0], run_name="__main__")
+"""
+
+
+def start(
+    name: str, real: Real, ledger: Path, *, dies: bool = False
+) -> subprocess.CompletedProcess[str]:
     told = {"KEYTURN_URL": real.url, "KEYTURN_API_KEY": real.house.robot.text}
-    module = f"examples.frameworks.{name}"
-    return subprocess.check_output(
-        [sys.executable, "-m", module, "TASK-1", str(ledger)],
+    program = ["-c", DIES] if dies else ["-m"]
+    return subprocess.run(
+        [
+            sys.executable,
+            *program,
+            f"examples.frameworks.{name}",
+            "TASK-1",
+            str(ledger),
+        ],
         env={**os.environ, **told},
         cwd=ROOT,
+        capture_output=True,
         text=True,
     )
+
+
+def run_example(name: str, real: Real, ledger: Path) -> str:
+    done = start(name, real, ledger)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -50,3 +81,24 @@ def test_it_pays_once_and_what_was_approved(
     assert tool.endswith("send_payment")
     assert came == ["confirmed", ""]
     assert real.runs() == ["completed"]
+
+
+@pytest.mark.parametrize("name", sorted({*EXAMPLES} - DIE_ELSEWHERE))
+def test_what_died_between_the_payment_and_its_report_does_not_pay_again(
+    real: Real, tmp_path: Path, name: str
+) -> None:
+    ledger = tmp_path / "ledger"
+    run_example(name, real, ledger)
+    real.decide(real.pending(), "approve")
+    wait_until(lambda: real.api.get("approvals").json()["items"][0]["next"] == "redeem")
+    assert start(name, real, ledger, dies=True).returncode == 9
+    again = start(name, real, ledger)
+    assert len(ledger.read_text().splitlines()) == 1
+    ((_, state, _),) = real.effects()
+    if (
+        name == "claude_agent"
+    ):  # what is recorded is that the permission was handed over
+        assert (state, "is consumed" in again.stdout) == ("confirmed", True)
+    else:
+        assert state != "confirmed"
+        assert "InDoubt: nobody knows what came of send_payment" in again.stderr

@@ -1,7 +1,7 @@
 """LangGraph's interrupts as questions, and their answers as the command that resumes.
 
     with client.run("TASK-7", subject="customer-7") as run:
-        found = graph.invoke(start, config)
+        found = invoke(graph, start, config)
         while found.get("__interrupt__"):
             command = run.drive(resume(run, found["__interrupt__"], timeout=0))
             found = graph.invoke(command, config)
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, Interrupt
 
 from keyturn import exact, work
@@ -73,6 +74,21 @@ def resume(
         one.id: one.answer([of[ask.tool_call_id] for ask in one.asks]) for one in read
     }
     return Command(resume=answers)
+
+
+def invoke(graph: Any, start: Any, config: RunnableConfig) -> Any:
+    """Begin a thread, or go on with it from wherever it stopped.
+
+    To begin it again would ask again: its interrupts would be others.
+    """
+    begun = graph.get_state(config).next
+    return graph.invoke(None if begun else start, config)
+
+
+async def ainvoke(graph: Any, start: Any, config: RunnableConfig) -> Any:
+    """The same on an event loop."""
+    begun = (await graph.aget_state(config)).next
+    return await graph.ainvoke(None if begun else start, config)
 
 
 # -- Reading interrupts -----------------------------------------------------------------

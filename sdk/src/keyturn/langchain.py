@@ -24,7 +24,6 @@ from langchain.agents.middleware.types import (
     ToolCallRequest,
 )
 from langchain_core.messages import AIMessage, ToolMessage
-from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
@@ -33,6 +32,8 @@ from keyturn.approved import around
 from keyturn.asks import Ask, Risk
 from keyturn.errors import KeyturnError, NotExact
 from keyturn.flows import Flow
+from keyturn.interrupts import ainvoke as ainvoke
+from keyturn.interrupts import invoke as invoke
 from keyturn.tool_calls import Called, Output, Tool, act_on, arguments_of, until_decided
 from keyturn.turns import async_turn_of, turn_of
 from keyturn.work import AsyncRun, Run, Work
@@ -176,18 +177,6 @@ class KeyturnMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
         async with async_turn_of(run):
             output = await run.drive(act_on(run, tool, call, timeout=self._timeout))
         return _told(call, output, made)
-
-
-def invoke(agent: Any, start: Any, config: RunnableConfig) -> Any:
-    """Begin a thread, or go on with it from wherever it stopped."""
-    begun = agent.get_state(config).next
-    return agent.invoke(None if begun else start, config)
-
-
-async def ainvoke(agent: Any, start: Any, config: RunnableConfig) -> Any:
-    """The same on an event loop."""
-    begun = (await agent.aget_state(config)).next
-    return await agent.ainvoke(None if begun else start, config)
 
 
 def _called(call: Mapping[str, Any]) -> Called:
