@@ -66,13 +66,18 @@ class Hub:
         for topic in topics:
             self._waiters[topic].add(news)
         try:
-            for topic in filter(self._is_unseen, topics):
-                self._note(topic, await _first_versions.ask(*_parts(topic)))
+            await self._look_first([one for one in topics if self._is_unseen(one)])
             release_thread()
             yield news
         finally:
             for topic in topics:
                 self._forget(topic, news)
+
+    async def _look_first(self, topics: Collection[str]) -> None:
+        """With all who come at the same time."""
+        asked = (_first_versions.ask(*_parts(topic)) for topic in topics)
+        for topic, version in zip(topics, await asyncio.gather(*asked), strict=True):
+            self._note(topic, version)
 
     def _is_unseen(self, topic: str) -> bool:
         return topic not in self._versions
