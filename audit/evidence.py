@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
@@ -10,11 +11,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from django.db.models import Q
 
 from audit.chain import preimage
-from audit.keys import is_signed, trusted_keys
+from audit.keys import is_signed, raw_bytes, trusted_keys
 from audit.models import Entry
 from kernel.strict_json import parse
 
 EVERY: Final = Q()
+REMEMBERED: Final = 4_096  # answers that a process remembers, of 300 bytes each
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,4 +98,12 @@ def is_genuine(row: Entry, keys: Mapping[str, Ed25519PublicKey]) -> bool:
     statement = preimage(
         tenant_id=row.tenant_id, seq=row.seq, prev=bytes(row.prev), body=bytes(row.body)
     )
-    return public is not None and is_signed(public, bytes(row.signature), statement)
+    return public is not None and _was_signed(
+        raw_bytes(public), bytes(row.signature), statement
+    )
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _was_signed(public: bytes, signature: bytes, statement: bytes) -> bool:
+    """Asked once in a process: of the same bytes under the same key it stays as true."""
+    return is_signed(Ed25519PublicKey.from_public_bytes(public), signature, statement)
