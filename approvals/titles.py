@@ -9,12 +9,18 @@ LONGEST: Final = 300
 PLACE: Final = re.compile(r"\{([a-z0-9_.]+)\}", re.IGNORECASE)
 
 
+def has_title(definition: dict[str, Any]) -> bool:
+    """Whether whoever defined the tool worded its title; else all of it is an agent's."""
+    return isinstance(definition.get("title"), str)
+
+
 def title_of(definition: dict[str, Any], tool: str, arguments: dict[str, Any]) -> str:
     """The tool's own title with its arguments' values; else name and first values."""
-    template = definition.get("title")
-    if not isinstance(template, str):
+    if not has_title(definition):
         return shorten(f"{tool} {_first_values(arguments)}".strip())
-    return shorten(PLACE.sub(lambda place: _value(arguments, place[1]), template))
+    return shorten(
+        PLACE.sub(lambda place: _value(arguments, place[1]), definition["title"])
+    )
 
 
 def size_of(definition: dict[str, Any], arguments: dict[str, Any]) -> str:

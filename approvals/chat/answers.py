@@ -9,7 +9,9 @@ from typing import Final
 ANSWERS: Final[Mapping[str, str]] = {
     "invalid_payload": "it did not understand the message",
     "invalid_blocks": "it did not understand the message",
+    "invalid_blocks_format": "it did not understand the message",
     "no_text": "it did not understand the message",
+    "msg_too_long": "the message is too long for it",
     "too_many_attachments": "it did not understand the message",
     "user_not_found": "the person it is addressed to is not there",
     "channel_not_found": "the channel is not there",

@@ -37,7 +37,7 @@ def count_decided(viewer: Viewer, selection: Selection) -> int:
 
 def _decided(viewer: Viewer, selection: Selection) -> QuerySet[Request]:
     rows = Request.objects.filter(
-        _search(selection.search), queue_id__in=viewer.sees, decided_at__isnull=False
+        *map(_says, selection.words), queue_id__in=viewer.sees, decided_at__isnull=False
     )
     narrowed = {
         path: getattr(selection, name)
@@ -61,10 +61,8 @@ def _answered_by(viewer: Viewer, selection: Selection) -> Q:
     return Q(Exists(own))
 
 
-def _search(text: str) -> Q:
-    """By what is asked, who asks, for which run, and who has answered."""
-    if not text:
-        return Q()
+def _says(text: str) -> Q:
+    """In what is asked, who asks, for which run, or who has answered."""
     answered = Decision.objects.filter(request_id=OuterRef("id")).filter(
         Q(member__name__icontains=text) | Q(member__user__email__icontains=text)
     )

@@ -1,16 +1,22 @@
 """The frame of every page: where a member can go, and how much waits there."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from django.urls import reverse
 
+from approvals.models import SavedView
 from approvals.pages.addresses import address
 from approvals.pages.broken import alarm
 from approvals.pages.filters import MY_OWN
 from approvals.pages.index import Index
-from approvals.pages.saved_views import saved_views, view_links
+from approvals.pages.saved_views import (
+    count_of,
+    entrance,
+    saved_views,
+    view_links,
+)
 from approvals.pages.selection import VIEWS, Selection
 from approvals.pages.viewer import Viewer
 from approvals.presentation.shell import NavItem, Shell
@@ -23,7 +29,7 @@ PLACES: Final = (
     ("runs", "Runs", "runs", "r"),
     ("workflows", "Workflows", "trace", "f"),
 )
-# Where a place is entered, if not at its own address: with the view that one chose.
+# Where a place is entered, if not at its own address: with the view that one begins with.
 ENTRANCES: Final = {"queue": "tenant"}
 # For those who oversee the tenant: owners, admins and auditors.
 OVERSEEN: Final = (
@@ -58,6 +64,7 @@ def frame(
     or a `run`.
     """
     # Whoever runs a provider may be behind a session that came by it.
+    saved = saved_views(viewer)
     several = viewer.membership.identity is None and len(memberships(user)) > 1
     return Shell(
         tenant=viewer.membership.tenant_name,
@@ -68,11 +75,12 @@ def frame(
         security_href=reverse("mfa_index"),
         notifications_href=address("notifications", viewer.slug),
         leave_href=address("leave", viewer.slug),
-        nav=_nav(viewer, place, index.counts()["mine"]),
+        nav=_nav(viewer, place, count_of(entrance(viewer, saved), index)),
+        waiting=index.counts()["mine"],
         admin=_items(
             viewer, ADMINISTERED if viewer.membership.administers else (), place
         ),
-        views=_views(viewer, selection, index) if selection else (),
+        views=_views(viewer, selection, index, saved) if selection else (),
         views_href=address("views", viewer.slug, query=selection.first_page().query)
         if selection
         else "",
@@ -83,16 +91,16 @@ def frame(
     )
 
 
-def _nav(viewer: Viewer, place: str, mine: int) -> tuple[NavItem, ...]:
+def _nav(viewer: Viewer, place: str, begun: int | None) -> tuple[NavItem, ...]:
     overseen = OVERSEEN if viewer.membership.oversees else ()
-    return _items(viewer, (*PLACES, *overseen), place, {"queue": mine})
+    return _items(viewer, (*PLACES, *overseen), place, {"queue": begun})
 
 
 def _items(
     viewer: Viewer,
     places: tuple[tuple[str, str, str, str], ...],
     place: str,
-    counts: Mapping[str, int] = MappingProxyType({}),
+    counts: Mapping[str, int | None] = MappingProxyType({}),
 ) -> tuple[NavItem, ...]:
     return tuple(
         NavItem(
@@ -107,7 +115,9 @@ def _items(
     )
 
 
-def _views(viewer: Viewer, selection: Selection, index: Index) -> tuple[NavItem, ...]:
+def _views(
+    viewer: Viewer, selection: Selection, index: Index, views: Sequence[SavedView]
+) -> tuple[NavItem, ...]:
     """Ours, then those that were saved; one of them is the list that is open."""
     counts, slug = index.counts(), viewer.slug
     own = Selection(view="decided", mine="1")
@@ -116,7 +126,7 @@ def _views(viewer: Viewer, selection: Selection, index: Index) -> tuple[NavItem,
         href=address("queue", slug, query=own.query),
         current=selection.first_page() == own,
     )
-    saved = view_links(slug, saved_views(viewer), selection, index)
+    saved = view_links(slug, views, selection, index)
     named = mine.current or any(item.current for item in saved)
     ours = (
         NavItem(

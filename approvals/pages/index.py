@@ -117,18 +117,19 @@ CROSS JOIN LATERAL (SELECT CASE
 CROSS JOIN LATERAL (SELECT
   e.sealed -> 'obligation' AS owed, e.sealed -> 'arguments' AS asked OFFSET 0) o
 CROSS JOIN (SELECT clock_timestamp() AS at OFFSET 0) n
-CROSS JOIN LATERAL (SELECT
-  r.title ILIKE %(like)s OR x.name ILIKE %(like)s OR a.name ILIKE %(like)s
-  OR EXISTS (
-    SELECT FROM agent_sessions_run u
-    WHERE u.id = r.run_id AND u.external_id ILIKE %(like)s)
-  OR EXISTS (
-    SELECT FROM approvals_decision d
-    JOIN tenants_member m ON m.id = d.member_id
-    JOIN tenants_user p ON p.id = m.user_id
-    WHERE d.request_id = r.id
-      AND (m.name ILIKE %(like)s OR p.email ILIKE %(like)s))
-  OR o.asked::text ILIKE %(like)s OR (e.sealed ->> 'target') ILIKE %(like)s AS matches OFFSET 0) s
+CROSS JOIN LATERAL (SELECT NOT EXISTS (
+  SELECT FROM unnest(%(words)s::text[]) AS word(sought) WHERE (
+    r.title ILIKE sought OR x.name ILIKE sought OR a.name ILIKE sought
+    OR EXISTS (
+      SELECT FROM agent_sessions_run u
+      WHERE u.id = r.run_id AND u.external_id ILIKE sought)
+    OR EXISTS (
+      SELECT FROM approvals_decision d
+      JOIN tenants_member m ON m.id = d.member_id
+      JOIN tenants_user p ON p.id = m.user_id
+      WHERE d.request_id = r.id AND (m.name ILIKE sought OR p.email ILIKE sought))
+    OR o.asked::text ILIKE sought OR (e.sealed ->> 'target') ILIKE sought
+  ) IS NOT TRUE) AS matches OFFSET 0) s
 WHERE r.state IN ('pending', 'changes_requested') AND r.queue_id = ANY(%(sees)s)
 ORDER BY s.matches AND %(queue)s IN ('', q.slug) AND %(tool)s IN ('', x.name)
     AND %(agent)s IN ('', a.name) DESC,  -- so that none that is sought is cut off
@@ -167,6 +168,10 @@ class Entry:
     @property
     def mine(self) -> bool:
         return "" in self.waits_for
+
+    @property
+    def is_asked(self) -> bool:
+        return self.state == Request.State.PENDING
 
     @property
     def behalf(self) -> tuple[str, ...]:
@@ -254,7 +259,7 @@ def _parameters(viewer: Viewer, selection: Selection) -> dict[str, Any]:
         "groups": [str(group) for group in viewer.groups],
         "member": viewer.id,
         "member_text": str(viewer.id),
-        "like": like(selection.search),
+        "words": [like(word) for word in selection.words],
         "queue": selection.queue,
         "tool": selection.tool,
         "agent": selection.agent,

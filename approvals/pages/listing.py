@@ -85,7 +85,7 @@ def _page(
         firsts = [fold.first for fold in folds.values()]
         page, following = page_of(firsts, selection, PAGE)
         on_page = [folds[entry.id] for entry in page]
-        rows = _folded_rows(on_page, slug, selection, found, current)
+        rows = _folded_rows(viewer, on_page, selection, found, current)
         shown, total = sum(map(len, on_page)), len(found)
     first = address("queue", slug, query=selection.first_page().query)
     return rows, Pages(
@@ -97,13 +97,14 @@ def _page(
 
 
 def _folded_rows(
+    viewer: Viewer,
     folds: Sequence[Fold],
-    slug: str,
     selection: Selection,
     found: Sequence[Entry],
     current: UUID | None,
 ) -> tuple[QueueRow, ...]:
     """A row for each fold, with the rows of the others in it."""
+    slug = viewer.slug
     alike = alike_links(slug, selection, found, [fold.first for fold in folds])
     ids = [entry.id for fold in folds for entry in fold.rows(current)]
     drawn = queue_rows(
@@ -113,6 +114,7 @@ def _folded_rows(
         current=current,
         alike=alike,
         behalf={entry.id: entry.behalf for entry in found},
+        others=_of_others(viewer, found),
     )
     by_id = {row.id: row for row in drawn}
     return tuple(
@@ -120,6 +122,12 @@ def _folded_rows(
         for fold in folds
         if str(fold.first.id) in by_id
     )
+
+
+def _of_others(viewer: Viewer, found: Sequence[Entry]) -> set[UUID]:
+    """What needs no key of the viewer's; said to nobody who has none to turn."""
+    decides = bool(viewer.rights.get("decide"))
+    return {one.id for one in found if decides and not one.mine and one.is_asked}
 
 
 def _with_others(

@@ -1,7 +1,7 @@
 """The rows of a list: what each needs is read once for all of them."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
@@ -18,7 +18,7 @@ from approvals.pages.selection import Selection
 from approvals.presentation.case import Keys, Link
 from approvals.presentation.queue import QueueRow
 from approvals.states import OPEN
-from approvals.titles import size_of
+from approvals.titles import has_title, size_of
 from checkpoints.models import Effect
 from tenants.queries import asks_unusually
 
@@ -44,6 +44,7 @@ def queue_rows(
     current: UUID | None,
     alike: Mapping[UUID, Link] = NOTHING_ALIKE,
     behalf: Mapping[UUID, tuple[str, ...]] = NOBODY,
+    others: Container[UUID] = (),
 ) -> tuple[QueueRow, ...]:
     """One row for each id, in their order. Four statements, however many ids."""
     batch = _read(ids)
@@ -52,6 +53,7 @@ def queue_rows(
             _row(batch, batch.requests[id], slug, selection, current),
             alike=alike.get(id),
             behalf=behalf.get(id, ()),
+            others=id in others,
         )
         for id in ids
         if id in batch.requests
@@ -108,7 +110,7 @@ def _row(
         id=str(request.id),
         href=address("case", slug, request.id, query=selection.query),
         title=request.title,
-        title_is_ours=True,
+        title_is_ours=has_title(request.tool.definition),
         tool=request.tool.name,
         agent=request.agent.name,
         risk=request.risk,
@@ -123,6 +125,7 @@ def _row(
         outcome=_outcome(request, decisions, batch.effects.get(request.id)),
         taken_by=request.taken_by.name if request.taken_by else "",
         taken_until=request.taken_until,
+        decided_at=request.decided_at if decided else None,
         current=request.id == current,
     )
 

@@ -29,10 +29,15 @@ def saved_views(viewer: Viewer) -> list[SavedView]:
     return list(rows.order_by(F("owner").asc(nulls_last=True), "name"))
 
 
-def default_query(viewer: Viewer) -> dict[str, str]:
-    """Where they begin: their own default, or else everybody's, or else all."""
-    first = next((one for one in saved_views(viewer) if one.default), None)
-    return selection_of(first).query if first else {}
+def entrance(viewer: Viewer, views: Sequence[SavedView]) -> Selection:
+    """Where they begin: their own default, or else everybody's, or else what is theirs.
+
+    Who decides nowhere has nothing of their own to do, and begins with all.
+    """
+    first = next((one for one in views if one.default), None)
+    if first is not None:
+        return selection_of(first)
+    return Selection(view="mine") if viewer.rights.get("decide") else Selection()
 
 
 def selection_of(view: SavedView) -> Selection:
@@ -58,14 +63,15 @@ def view_links(
         NavItem(
             label=one.name,
             href=address("queue", slug, query=selection_of(one).query),
-            count=_count(selection_of(one), index),
+            count=count_of(selection_of(one), index),
             current=one.query == here,
         )
         for one in views
     )
 
 
-def _count(selection: Selection, index: Index) -> int | None:
+def count_of(selection: Selection, index: Index) -> int | None:
+    """How many the list has that a link leads to, where that is known without a search."""
     if selection.search or selection.view == "decided":
         return None
     return len(index.of(selection))

@@ -1,5 +1,6 @@
 """Which requests a list shows. Read from an address; anything unknown is the default."""
 
+import re
 from collections.abc import Container, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
@@ -30,6 +31,8 @@ TAKEN: Final[Mapping[str, str]] = {
     "free": "Nobody is on it",
 }
 LONGEST_SEARCH: Final = 200
+PHRASE: Final = re.compile(r'"([^"]+)"|(\S+)')
+MOST_WORDS: Final = 12
 # Parameters that name something of the tenant, and those of few words.
 NAMED: Final = ("queue", "tool", "agent", "alike")
 KNOWN: Final[Mapping[str, Container[str]]] = {
@@ -104,6 +107,12 @@ class Selection:
         """Whether anything but the view keeps a request out."""
         whole = Selection(view=self.view, sort=self.sort, after=self.after)
         return self != whole
+
+    @property
+    def words(self) -> list[str]:
+        """What a search wants found: each word wherever it stands, what is quoted whole."""
+        found = [quoted or word for quoted, word in PHRASE.findall(self.search)]
+        return found[:MOST_WORDS]
 
     @property
     def heading(self) -> str:

@@ -266,8 +266,9 @@ class CaseView:
 
     `label` is the short name people say ("REQ-2291"); `title` is the agent's unless
     `title_is_ours`; `lead` is our sentence of the consequence; `place` is "4 of 12".
-    `unusual`: its agent asks far more than it used to. `desk` is None when nothing can be decided any more; `progress` is None before
-    approval. `case_href` answers the fragment `case` of this very case. `earlier` tells
+    `unusual`: its agent asks far more than it used to. `desk` is None when nothing can be
+    decided any more; `progress` is None before approval. `context_named`: the agent has
+    recorded what its model saw. `case_href` answers the fragment `case` of this very case. `earlier` tells
     of the request that was answered just before. `broken` says that one person approved
     alone; `glass_href` is where the reader may do so, `standing_href` where they may let
     others like it pass. `asked_too` names those who have been asked besides, since
@@ -312,6 +313,7 @@ class CaseView:
     decisions: tuple[DecisionRow, ...] = ()
     explanation: str = ""
     context_href: str = ""
+    context_named: bool = False
     desk: Desk | None = None
     progress: Progress | None = None
     standing_href: str = ""

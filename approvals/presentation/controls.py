@@ -210,7 +210,7 @@ def posted_choice(plain: Control, kind: str) -> str:
 def text_control(plain: Control, place: Place) -> Control:
     note = FORMATS.get(place.text("format"), "text")
     longest = place.whole("maxLength")
-    if is_long(plain.original, longest):
+    if is_long(plain.original, longest if note == "text" else None):
         limit = f", {len(plain.original):,} of {longest:,}" if longest else ""
         return replace(plain, kind="long", note=f"text{limit}")
     dated = note == FORMATS["date"] and (plain.absent or is_date(plain.original))

@@ -21,11 +21,15 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecapRow:
-    """One line that an approval repeats before it turns the key."""
+    """One line that an approval repeats before it turns the key.
+
+    `exact`: a value, or a name from the code; `theirs`: an agent's own word.
+    """
 
     label: str
     text: str
     exact: bool = False
+    theirs: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,8 @@ class Control:
 
     @property
     def edited(self) -> bool:
-        return (self.text, self.null) != (self.original, self.was_null)
+        kept = (self.text, self.null) == (self.original, self.was_null)
+        return not kept and self.kind != "fixed"
 
     @property
     def null_name(self) -> str:

@@ -15,7 +15,8 @@ class QueueRow:
     rows apart ("€180.50", "412 people"); `disguised` counts characters that hide or
     imitate; `unusual`: its agent asks far more than it used to; `outcome` says what
     became of a request decided meanwhile; `alike` leads to the others that ask the same
-    of the same tool; it waits for those of `behalf` too, for whom the reader stands in;
+    of the same tool; it waits for those of `behalf` too, for whom the reader stands in,
+    or for `others` and not for the reader, who turns keys elsewhere;
     `taken_by` is on it until `taken_until`.
     `more` alike ones are folded into this row; `folded` are the first of them.
     """
@@ -37,6 +38,8 @@ class QueueRow:
     wants_answer: bool = False
     alike: Link | None = None
     behalf: tuple[str, ...] = ()
+    others: bool = False
+    decided_at: datetime | None = None
     taken_by: str = ""
     taken_until: datetime | None = None
     outcome: str = ""

@@ -34,7 +34,7 @@ class Shell:
 
     `admin` is for those who administer the tenant; `views` are the queue's named
     selections, `views_href` is where they are kept. `live_href` is the event stream that
-    says `changed`; `switch_href` is None for people of one tenant; `alarm` is what those
+    says `changed`; `waiting` counts what needs the person's key; `switch_href` is None for people of one tenant; `alarm` is what those
     who may look into it must not miss.
     """
 
@@ -50,6 +50,7 @@ class Shell:
     admin: tuple[NavItem, ...] = ()
     views: tuple[NavItem, ...] = ()
     views_href: str = ""
+    waiting: int = 0
     switch_href: str | None = None
     live_href: str | None = None
     find_href: str | None = None

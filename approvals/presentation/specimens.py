@@ -1,19 +1,29 @@
 """One specimen of each component in each of its states, for the style guide."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from approvals.presentation.arguments import Money, argument_tree
-from approvals.presentation.case import ExactAction, FactRow, Keys, Link
+from approvals.presentation.case import (
+    CaseView,
+    ExactAction,
+    FactRow,
+    Keys,
+    Link,
+    Remarks,
+    SecretRow,
+)
 from approvals.presentation.desk import VERDICTS, Desk, RecapRow, SheetState
 from approvals.presentation.edit import Control
 from approvals.presentation.marks import KINDS
 from approvals.presentation.progress import CHECKS, CheckPin, Progress, Step
 from approvals.presentation.proof import Proof
 from approvals.presentation.queue import Facet, QueueRow, QueueView
+from approvals.presentation.saved_views import SavedViewRow, SavedViewsPage
 from approvals.presentation.shell import Empty, Notice, Pages
+from approvals.presentation.specimen_case import specimen_case, taken_states, theirs
 
 NOW: Final = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 DIGEST: Final = "9f3c2b71" * 8
@@ -41,17 +51,22 @@ class Specimens:
     notices: tuple[Notice, ...]
     empty: Empty
     queue: QueueView
-    exact: ExactAction
-    facts: tuple[FactRow, ...]
+    decided: QueueView
+    saved: SavedViewsPage
+    case: CaseView
+    theirs: CaseView
+    taken: tuple[Remarks, ...]
     controls: tuple[Control, ...]
     progress: tuple[Progress, ...]
     desk: Desk
     closed: Desk
     pages: Pages
+    hostile: str = HOSTILE
     now: datetime = NOW
 
 
 def specimens() -> Specimens:
+    case = specimen_case(_exact(), _facts(), NOW)
     return Specimens(
         marks={kind: tuple(words) for kind, words in KINDS.items() if kind != "risk"},
         risks=tuple(KINDS["risk"]),
@@ -72,8 +87,11 @@ def specimens() -> Specimens:
             href="#empty",
         ),
         queue=_queue(),
-        exact=_exact(),
-        facts=_facts(),
+        decided=_decided(),
+        saved=_saved(),
+        case=case,
+        theirs=theirs(case),
+        taken=taken_states(NOW),
         controls=_controls(),
         progress=tuple(_progress(state) for state in STATES),
         desk=_desk(),
@@ -90,7 +108,11 @@ def _queue() -> QueueView:
         _row("low", alike=Link(text="4 alike", href="#alike"), wants_answer=True),
         _row("low", taken_by="Maren", taken_until=NOW + timedelta(minutes=9)),
         _row("low", status="changes_requested"),
-        _row("high", status="rejected", outcome="Rejected by Maren"),
+        _row("medium", others=True, unusual=True),
+        _row("medium", behalf=("Aino Rask",)),
+        _row("medium", behalf=("Aino Rask", "Olav Dahl")),
+        _row("critical", title=f"free {HOSTILE}", title_is_ours=False),
+        _folding(),
     )
     return QueueView(
         heading="All open",
@@ -107,17 +129,64 @@ def _queue() -> QueueView:
     )
 
 
-def _row(risk: str, **other: Any) -> QueueRow:
+def _folding() -> QueueRow:
+    """Alike ones stand behind the first of them, and more than are drawn."""
+    folded = tuple(_row("low", title=f"Tag {n} tickets", place=n) for n in range(2, 4))
+    first = Link(text="9 alike", href="#alike")
+    return _row("low", title="Tag 1 ticket", alike=first, folded=folded, more=8)
+
+
+def _decided() -> QueueView:
+    rows = (
+        _row("high", status="rejected", outcome="Rejected by Maren", decided_at=NOW),
+        _row("low", status="approved", outcome="Approved by Maren", decided_at=NOW),
+    )
+    return replace(
+        _queue(),
+        heading="Decided",
+        rows=rows,
+        pages=Pages(shown=len(rows)),
+        undo=True,
+        facets=(),
+        filtered_by=(),
+    )
+
+
+def _saved() -> SavedViewsPage:
+    plain = SavedViewRow(
+        id="saved-1",
+        name="Grave",
+        href="#views",
+        words="All open; high risk",
+        shared=False,
+        default=True,
+        changeable=True,
+    )
+    rows = (
+        plain,
+        replace(plain, id="saved-2", default=False, error="You have one so called."),
+        replace(plain, id="saved-3", default=False, shared=True, changeable=False),
+    )
+    return SavedViewsPage(
+        href="#views",
+        queue_href="#list",
+        heading="All open",
+        rows=rows,
+        may_share=True,
+    )
+
+
+def _row(risk: str, place: int = 0, **other: Any) -> QueueRow:
     said = {
         "title": "Pay 1240.00 to Halden Paper Supply",
         "status": "pending",
         "decide_by": NOW + timedelta(hours=5),
+        "title_is_ours": True,
         **other,
     }
     return QueueRow(
-        id=f"{risk}-{len(repr(sorted(other)))}",
+        id=f"{risk}-{len(repr(sorted(other)))}-{place}",
         href="#list",
-        title_is_ours=True,
         tool="pay",
         agent="robot",
         risk=risk,
@@ -137,6 +206,10 @@ def _exact() -> ExactAction:
         size=240,
         money=Money(name="amount", currency="EUR", amount="1240.00"),
         disguised=2,
+        secrets=(
+            SecretRow(name="bank", place="/token", tool="pay", host="bank.example"),
+            SecretRow(name="old", place="/token", tool="pay", why="It was removed"),
+        ),
     )
 
 

@@ -59,6 +59,19 @@ def path(pointer: str) -> SafeString:
     )
 
 
+@register.filter
+def name(text: str) -> SafeString:
+    """A name from the code as `visible`, which breaks after its underscores first."""
+    return format_html_join("", "{}", ((_loose(part),) for part in segments(text)))
+
+
+def _loose(part: Segment) -> SafeString | str:
+    if part.kind != "text":
+        return drawn(part)
+    words = part.text.split("_")
+    return format_html_join(mark_safe("_<wbr>"), "{}", ((word,) for word in words))
+
+
 def drawn(part: Segment) -> SafeString | str:
     if part.kind == "text":
         return part.text

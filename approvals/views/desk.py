@@ -12,7 +12,7 @@ from approvals.pages.case.attempt import Attempt
 from approvals.pages.desk import read_desk, read_list, read_open_case
 from approvals.pages.find import find_exactly, made_outside
 from approvals.pages.index import read_index
-from approvals.pages.saved_views import default_query
+from approvals.pages.saved_views import entrance, saved_views
 from approvals.pages.selection import Selection
 from approvals.pages.viewer import Viewer
 from approvals.views.request import DeskRequest, missing_is_404, viewer_of
@@ -28,9 +28,10 @@ CASE: Final = "approvals/case.html#case"
 @member_page
 @require_safe
 def home(request: DeskRequest) -> HttpResponse:
-    """GET t/{slug}/: where a member's work begins: with the view that they chose."""
+    """GET t/{slug}/: where a member's work begins: with what they chose, or what is theirs."""
     with tenant_transaction(request.member.tenant_id):
-        query = default_query(viewer_of(request))
+        viewer = viewer_of(request)
+        query = entrance(viewer, saved_views(viewer)).query
     return redirect(address("queue", request.member.slug, query=query))
 
 

@@ -38,6 +38,7 @@ def run_view(viewer: Viewer, run_id: UUID) -> RunView:
     """Raises `not_found` for a run that the member may not see."""
     run, slug = visible_run(viewer, run_id), viewer.slug
     requests, now = _requests(viewer, run), database_now()
+    asked = _asked(run, requests)
     reading = reading_of(viewer, run.workflow, now)
     return RunView(
         id=str(run.id),
@@ -48,7 +49,8 @@ def run_view(viewer: Viewer, run_id: UUID) -> RunView:
         workflow=f"{run.workflow.kind} {run.workflow.version}",
         state=run.state,
         stage=run.stage,
-        answer=_answer(run, requests),
+        answer=_answer(run, asked),
+        asks=asked[0] if asked else "",
         opened_at=run.created_at,
         now=now,
         fence=run.fence,
@@ -94,12 +96,18 @@ def _requests(viewer: Viewer, run: Run) -> list[Request]:
     return list(newest[:MOST])[::-1]
 
 
-def _answer(run: Run, requests: list[Request]) -> str:
-    """Where it stands in a sentence of ours, then the reason that was recorded."""
-    waiting = [one.title for one in requests if one.due_at is not None]
-    asked = f" It asks: {waiting[0]}." if waiting and run.state == "paused" else ""
-    more = f" And {len(waiting) - 1} more." if asked and len(waiting) > 1 else ""
-    return f"{STANDS[run.state]}{asked}{more}"
+def _answer(run: Run, asked: list[str]) -> str:
+    """Where it stands in a sentence of ours, and what it waits for."""
+    said, more = STANDS[run.state], len(asked) - 1
+    if not asked:
+        return said
+    return f"{said} It asks {more + 1} things, first:" if more else f"{said} It asks:"
+
+
+def _asked(run: Run, requests: list[Request]) -> list[str]:
+    """The titles of what it waits for, while it does."""
+    open_ones = [one.title for one in requests if one.due_at is not None]
+    return open_ones if run.state == "paused" else []
 
 
 def _head(run: Run) -> CheckpointStory | None:

@@ -89,9 +89,8 @@ def revision_step(row: Revision, request: Request, slug: str) -> StoryStep:
     return StoryStep(
         at=row.created_at,
         icon="request",
-        heading=f"Asked: {request.title}"
-        if row.number == 1
-        else f"Asked again, revision {row.number}",
+        heading="Asked" if row.number == 1 else f"Asked again, revision {row.number}",
+        title=request.title if row.number == 1 else "",
         said=row.reason if row.author_type == "member" else "",
         links=_to_case(request, slug),
     )

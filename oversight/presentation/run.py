@@ -89,6 +89,7 @@ class CheckpointStory:
 class StoryStep:
     """One step of the run's story, told in `heading` and `sentence` (ours).
 
+    `title` is what was asked, in its agent's values.
     At most one of the details is set; `said` is a person's or an agent's reason, shown
     as theirs (`said_by_agent` tells whose register it is).
     """
@@ -96,6 +97,7 @@ class StoryStep:
     at: datetime
     icon: str
     heading: str
+    title: str = ""
     sentence: str = ""
     tone: str = ""
     anchor: str = ""
@@ -127,7 +129,10 @@ class AttentionView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """In the context as `run`. `answer` says in one sentence where the run stands."""
+    """In the context as `run`. `answer` says in one sentence where the run stands.
+
+    `asks` is the title of what it waits for, after that sentence.
+    """
 
     id: str
     label: str
@@ -138,6 +143,7 @@ class RunView:
     state: str
     stage: str
     answer: str
+    asks: str = ""
     opened_at: datetime
     now: datetime
     fence: int

@@ -35,7 +35,7 @@ class Part:
     """One thing that counted: `key` names it, `after` names what it follows from.
 
     `tone` is '', key (it carries authority), ok, bad or derived. `told` says in a
-    sentence what proves it.
+    sentence what proves it; `theirs`: the note is an agent's own word.
     """
 
     key: str
@@ -48,6 +48,7 @@ class Part:
     told: str = ""
     tone: str = ""
     after: tuple[str, ...] = ()
+    theirs: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@
   });
   show();
 
-  const count = (root) => Number(root.querySelector("[data-waiting] .count")?.textContent);
+  const count = (root) => Number(root.querySelector("[data-waiting]")?.dataset.waiting);
   let known = count(document);
   const look = async () => {
     if (!document.hidden || !on()) return;

@@ -24,6 +24,25 @@ def open_case(visit: Visit, stage: Stage, request: Request, **options: Any) -> P
     return page
 
 
+SEEN_WHOLE = """(part) => {
+  const { top, bottom } = part.getBoundingClientRect();
+  const pane = part.closest("#rows, #case-scroll").getBoundingClientRect();
+  return top >= pane.top && bottom <= pane.bottom;
+}"""
+
+
+def test_a_laptop_shows_ten_rows_the_reason_and_the_exact_action(visit: Visit) -> None:
+    """Before anything is scrolled, where the pattern that it began with had eight."""
+    stage = fresh_stage()
+    stage.policy(summary="What moves money needs somebody.")
+    first, *_ = [stage.ask() for _ in range(12)]
+    page = open_case(visit, stage, first, viewport={"width": 1440, "height": 900})
+    rows = page.locator(".req").all()
+    assert sum(row.evaluate(SEEN_WHOLE) for row in rows) >= 10
+    for part in (".case__why", ".exact"):
+        assert page.locator(part).evaluate(SEEN_WHOLE), part
+
+
 def test_what_others_say_comes_in_and_takes_nothing_away(visit: Visit) -> None:
     stage = fresh_stage()
     request, carol = stage.ask(), stage.reviewer()

@@ -166,7 +166,7 @@ def test_the_story_is_whole_and_in_order(stage: Stage) -> None:
         "Run opened",
         "Facts stated: matched",
         "Checkpoint 1",
-        "Asked: Pay 1240.00 to Halden Paper Supply",
+        "Asked",
         "Run paused",
         "Bob approved",
         "Verified: its agent may redeem",
@@ -200,10 +200,9 @@ def test_a_refusal_is_told_with_its_code(stage: Stage) -> None:
 
 def test_where_it_stands_is_said_in_a_sentence(stage: Stage) -> None:
     request = stage.ask()
-    assert story(stage, request).answer == (
-        "It is paused, and its agent waits for an answer."
-        " It asks: Pay 1240.00 to Halden Paper Supply."
-    )
+    view = story(stage, request)
+    said = "It is paused, and its agent waits for an answer. It asks:"
+    assert (view.answer, view.asks) == (said, "Pay 1240.00 to Halden Paper Supply")
 
 
 @pytest.mark.parametrize("target", ["runs", "run"])

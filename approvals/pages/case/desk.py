@@ -209,4 +209,6 @@ def recap_of(
         rows.append(RecapRow(label=money.name, text=amount, exact=True))
     rows.append(RecapRow(label="With", text=count))
     served = record.request.session.served
-    return (*rows, RecapRow(label="For", text=served)) if served else tuple(rows)
+    if not served:
+        return tuple(rows)
+    return (*rows, RecapRow(label="For", text=served, theirs=True))

@@ -1,6 +1,7 @@
 """What tools answered, as the agent recorded it in the session; newest first."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Final
 
 from approvals.pages.case.record import CaseRecord
@@ -12,6 +13,7 @@ from sessions.models import Item
 MOST: Final = 8
 SHORT: Final = 120  # characters that are a summary of themselves
 LONGEST: Final = 4_000
+OLD: Final = timedelta(days=1)
 
 
 def evidence(record: CaseRecord, items: Sequence[Item]) -> tuple[EvidenceRow, ...]:
@@ -38,6 +40,7 @@ def _row(record: CaseRecord, item: Item, name: str, text: str) -> EvidenceRow:
         tool=name,
         summary=text if short else "",
         at=item.created_at,
+        old=record.now - item.created_at > OLD,
         source=f"Item {item.position}, as {record.request.agent.name} recorded it",
         text="" if short else text[:LONGEST],
     )

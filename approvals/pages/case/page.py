@@ -25,6 +25,7 @@ from approvals.presentation.case import CaseView, ExactAction, Link, TimelineEnt
 from approvals.presentation.desk import RecapRow, SheetState
 from approvals.presentation.shell import Notice
 from approvals.presentation.words import counted
+from approvals.titles import has_title
 from checkpoints.models import Checkpoint, Tool
 from sessions.models import Transition
 
@@ -59,7 +60,7 @@ def case_view(
         id=str(request.id),
         label=short_name("REQ", request.id),
         title=request.title,
-        title_is_ours=True,
+        title_is_ours=has_title(request.tool.definition),
         status=request.state,
         risk=request.risk,
         revision=request.revision,
@@ -97,6 +98,7 @@ def case_view(
         decisions=decision_rows(record.slug, record.decisions),
         explanation=request.explanation,
         context_href=address("context", record.slug, request.id),
+        context_named=request.context_id is not None,
         desk=desk_of(record, selection, _recap(record, exact), form),
         progress=progress_of(record),
         standing_href=_standing_href(record),

@@ -114,10 +114,7 @@ def _row(record: CaseRecord, item: Item, said: Said) -> TalkRow:
 def _who(record: CaseRecord, said: Said) -> str:
     """Named by us; and as it is the agent that recorded it, that is said too."""
     agent = record.request.agent.name
-    names = {"user": record.request.session.served or "the user", "model": agent}
-    who = f"{names.get(said.provenance, said.provenance)}, as {agent} recorded it"
-    if said.provenance == "model":
-        who = agent
+    who = agent if said.provenance == "model" else f"as {agent} recorded it"
     if len(said.text) > MOST_CHARACTERS:
         who += f"; the first {MOST_CHARACTERS:,} of {len(said.text):,} characters"
     return who

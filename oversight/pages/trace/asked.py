@@ -23,9 +23,10 @@ def session_part(slug: str, run: Run) -> Part:
         icon="session",
         label=short_name("SES", run.session_id),
         note=served or run.agent.name,
+        theirs=bool(served),
         href=address("run", slug, run.id),
-        told=f"{run.agent.name} began the run"
-        + (f" for {served}." if served else ", and named nobody it serves."),
+        told=f"{run.agent.name} began the run, and named "
+        + ("whom it serves." if served else "nobody it serves."),
     )
 
 

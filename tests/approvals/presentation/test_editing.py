@@ -179,6 +179,7 @@ def test_null_is_a_box_of_its_own() -> None:
 def test_a_constant_is_shown_and_never_posted() -> None:
     schema = {"properties": {"to": {"const": "a@b.example"}}}
     assert "/to" not in form_of(ORDER, schema)
+    assert not any(one.edited for one in controls({"to": 2}, schema))
     assert isinstance(
         read_controls({"/to": "x"}, {"to": "a@b.example"}, schema), Misread
     )

@@ -59,7 +59,7 @@ def test_the_conversation_is_the_agents_record_and_says_so(stage: Stage) -> None
         items=['{"role":"user","content":"Pay it."}', '"' + "x" * 9_000 + '"'],
     )
     first, long = reader(stage).case(stage.ask(run).id).talk
-    assert first.who == "customer-7, as robot recorded it"
+    assert first.who == "as robot recorded it"
     assert len(long.text) == 4_000
     assert "the first 4,000 of 9,000 characters" in long.who
 

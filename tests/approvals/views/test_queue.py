@@ -176,6 +176,8 @@ def test_search_finds_title_tool_and_agent(stage: Stage) -> None:
     assert titles(stage, "?q=halden") == ["Pay 1240.00 to Halden Paper Supply"]
     assert titles(stage, "?q=100%25_o") == ["Pay 1.00 to 100%_off"]
     assert titles(stage, "?q=%25") == ["Pay 1.00 to 100%_off"]
+    assert titles(stage, "?q=supply+pay+halden") == titles(stage, "?q=halden")
+    assert titles(stage, "?q=%22supply+halden%22") == []
     assert len(titles(stage, "?q=pay")) == len(titles(stage, "?q=robot")) == 2
     empty = reader(stage).queue("?q=nothing+like+it").empty
     assert empty is not None

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from approvals.models import Decision
 from approvals.presentation.saved_views import SavedViewsPage
 from approvals.presentation.shell import NavItem
 from approvals.services.saved_views import save_view
+from tenants.models import Role
 from tests.approvals.stage import Stage
 from tests.approvals.views.browsing import Reader, reader
+from tests.factories import fresh_member
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -41,12 +44,23 @@ def test_a_list_is_saved_and_found_beside_the_queue_with_its_count(
 def test_one_begins_with_ones_own_or_else_with_everybodys(stage: Stage) -> None:
     alice, bob = reader(stage, stage.house.alice), reader(stage)
     said: dict[str, str] = {"act": "save", "default": "on"}
-    assert bob.get("").headers["Location"].endswith("/queue")
+    assert bob.get("").headers["Location"].endswith("/queue?view=mine")
     alice.post("views?view=soon", {**said, "name": "Soon", "shared": "on"})
     assert bob.get("").headers["Location"].endswith("/queue?view=soon")
-    bob.post("views?view=mine", {**said, "name": "Mine"})
-    assert bob.get("").headers["Location"].endswith("/queue?view=mine")
+    bob.post("views?view=changes", {**said, "name": "Mine"})
+    assert bob.get("").headers["Location"].endswith("/queue?view=changes")
     assert alice.get("").headers["Location"].endswith("/queue?view=soon")
+
+
+def test_what_the_way_to_the_queue_counts_is_the_list_behind_it(stage: Stage) -> None:
+    stage.ask()
+    stage.answer(stage.ask(), verdict=Decision.Verdict.REQUEST_CHANGES, reason="Less.")
+    auditor = fresh_member(stage.house.alice, "Samir", role=Role.AUDITOR)
+    for somebody, count in ((stage.bob, 1), (auditor, 2)):
+        one = reader(stage, somebody)
+        way = one.get("leave").context["shell"].nav[0]
+        begun = one.get("").headers["Location"].partition("?")[2]
+        assert way.count == one.queue(f"?{begun}").pages.total == count
 
 
 def test_renamed_deleted_and_not_begun_with(stage: Stage) -> None:
@@ -56,7 +70,7 @@ def test_renamed_deleted_and_not_begun_with(stage: Stage) -> None:
     bob.post("views", {"act": "rename", "name": "New", **saved})
     assert [row.name for row in page(bob).rows] == ["New"]
     bob.post("views", {"act": "no_default", **saved})
-    assert bob.get("").headers["Location"].endswith("/queue")
+    assert bob.get("").headers["Location"].endswith("/queue?view=mine")
     bob.post("views", {"act": "default", **saved})
     assert bob.get("").headers["Location"].endswith("/queue?risk=low")
     bob.post("views", {"act": "delete", **saved})

@@ -20,7 +20,9 @@ def test_it_shows_every_mark_and_every_state(settings: Any) -> None:
     for kind, marks in KINDS.items():
         for mark in marks.values():
             assert mark.word in page, (kind, mark.word)
-    for state in STATES:
+    for name in ("--risk-critical", "--codepoint-fg", "key-refused"):
+        assert f"<code>{name}</code>" in page
+    for state in (*STATES, "case", "theirs"):
         assert f'data-specimen="{state}"' in page
     for part in (
         "req__link",
@@ -28,6 +30,11 @@ def test_it_shows_every_mark_and_every_state(settings: Any) -> None:
         "facts",
         "words--person",
         "decide--closed",
+        'class="fold"',
+        "Waits for others",
+        "Saved views",
+        "timeline",
+        "needs",
     ):
         assert part in page, part
 
