@@ -174,22 +174,23 @@ def everybody_waits(web: Installation, many: int) -> int:
     that this took. Watched from beside the loop, which has its hands full."""
     seen: set[Any] = set()
     most = calm = 0
-    spent = worked(web)
+    spent = begun = worked(web)
     ends = time.monotonic() + PATIENCE
     while calm < CALM:
         assert time.monotonic() < ends, (
-            f"{sockets(web)} sockets, {threads(web)} threads"
+            f"{sockets(web)} sockets, {threads(web)} threads; of {PATIENCE:.0f} s the web"
+            f" process was given a processor for {worked(web) - begun:.1f}"
         )
         rows = set(activity())
         busy = {state for _, state, _, _ in rows} != {"idle"}
         held = threads(web)
         most = max(most, held)
         coming = sockets(web) < many or held > THREADS
-        begun = any("LISTEN" in query for _, _, query, _ in rows)
+        listens = any("LISTEN" in query for _, _, query, _ in rows)
         # It has let them in, and may still have to look what each of them asks for.
         spent, before = worked(web), spent
         busy |= spent - before > IDLE
-        calm = 0 if rows != seen or busy or coming or not begun else calm + 1
+        calm = 0 if rows != seen or busy or coming or not listens else calm + 1
         seen = rows
         time.sleep(0.25)
     return most
