@@ -25,18 +25,28 @@ RIGHT_UNKNOWN: Final = declare(
 
 
 def create_queue(
-    *, tenant_id: UUID, by: Acting, slug: str, name: str, default: bool = False
+    *,
+    tenant_id: UUID,
+    by: Acting,
+    slug: str,
+    name: str,
+    default: bool = False,
+    reviewers: UUID | None = None,
 ) -> Queue:
     """Open a queue; a default one takes the place of the former default.
 
-    Raises `name_invalid` (422), and `name_taken` (409) within the tenant.
+    `reviewers` is a group that has everyday's rights there from the beginning. Raises
+    `name_invalid` (422), `not_found` (404), and `name_taken` (409) within the tenant.
     """
 
     def work(verb: Verb) -> Queue:
         actor = permitted(tenant_id, by)
         if Queue.objects.filter(slug=slug).exists():
             raise NAME_TAKEN("Another queue has this address.", "/slug")
-        return _create(verb, actor, slug=slug, name=name, default=default)
+        queue = _create(verb, actor, slug=slug, name=name, default=default)
+        if reviewers is not None:
+            _open_to(verb, actor, queue, own(Group, tenant_id, reviewers))
+        return queue
 
     return change(tenant_id, work)
 
@@ -93,8 +103,12 @@ def open_default_queue(verb: Verb, actor: Actor) -> None:
     if has_default_queue():
         return
     queue = _create(verb, actor, slug="requests", name="Requests", default=True)
-    reviewers = Group.objects.filter(name=REVIEWERS).first()
-    for right in EVERYDAY if reviewers else ():
+    if reviewers := Group.objects.filter(name=REVIEWERS).first():
+        _open_to(verb, actor, queue, reviewers)
+
+
+def _open_to(verb: Verb, actor: Actor, queue: Queue, reviewers: Group) -> None:
+    for right in EVERYDAY:
         _give(verb, actor, queue, right, reviewers)
 
 
@@ -153,9 +167,8 @@ def _holder(
 
 
 def _give(
-    verb: Verb, actor: Actor, queue: Queue, right: str, holder: Group | Member | None
+    verb: Verb, actor: Actor, queue: Queue, right: str, holder: Group | Member
 ) -> None:
-    assert holder is not None
     if not _holds(queue, _known(right), holder):
         assign_perm(right, _identity(holder), queue)
         _record(verb, actor, "queue.right_given", queue, right, holder)

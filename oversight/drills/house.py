@@ -14,7 +14,7 @@ from approvals.services.case import Answer
 from approvals.services.decide import decide
 from approvals.services.pause import pause_run
 from approvals.services.policies import publish_policy
-from approvals.services.queues import EVERYDAY, create_queue, give_right
+from approvals.services.queues import create_queue
 from checkpoints.checkpoint import Position
 from checkpoints.models import Effect, Tool
 from checkpoints.services.tools import register_tool
@@ -84,16 +84,13 @@ class House:
         )
         tenant_id, by = founded.tenant.id, founded.owner.id
         queue = create_queue(
-            tenant_id=tenant_id, by=by, slug="drills", name="Drills", default=True
+            tenant_id=tenant_id,
+            by=by,
+            slug="drills",
+            name="Drills",
+            default=True,
+            reviewers=founded.reviewers.id,
         )
-        for right in EVERYDAY:
-            give_right(
-                tenant_id=tenant_id,
-                by=by,
-                queue_id=queue.id,
-                right=right,
-                group_id=founded.reviewers.id,
-            )
         agent = create_agent(
             tenant_id=tenant_id, by=by, name="drill-agent", owners=[by]
         )

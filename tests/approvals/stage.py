@@ -16,7 +16,7 @@ from approvals.services.decide import decide
 from approvals.services.delegations import Leave, make_delegation
 from approvals.services.pause import pause_run
 from approvals.services.policies import publish_policy
-from approvals.services.queues import EVERYDAY, create_queue, give_right
+from approvals.services.queues import create_queue
 from checkpoints.checkpoint import Position
 from checkpoints.models import Tool
 from checkpoints.services.tools import register_tool
@@ -155,16 +155,13 @@ def staged(house: House, mode: str = "agent", **definition: Any) -> Stage:
     """Its reviewers decide on the default queue, and there is one payment tool."""
     by = house.alice.id
     queue = create_queue(
-        tenant_id=house.id, by=by, slug="payments", name="Payments", default=True
+        tenant_id=house.id,
+        by=by,
+        slug="payments",
+        name="Payments",
+        default=True,
+        reviewers=house.reviewers.id,
     )
-    for right in EVERYDAY:
-        give_right(
-            tenant_id=house.id,
-            by=by,
-            queue_id=queue.id,
-            right=right,
-            group_id=house.reviewers.id,
-        )
     tool = register_tool(
         tenant_id=house.id,
         by=by,

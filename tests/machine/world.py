@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
-from approvals.services.queues import EVERYDAY, create_queue, give_right
+from approvals.services.queues import create_queue, give_right
 from checkpoints.models import Tool
 from checkpoints.services.tools import register_tool
 from tenants.models import Role
@@ -88,16 +88,13 @@ def fresh_world(company: Company) -> World:
         environment="test",
     )
     queue = create_queue(
-        tenant_id=tenant_id, by=alice.id, slug="all", name="All", default=True
+        tenant_id=tenant_id,
+        by=alice.id,
+        slug="all",
+        name="All",
+        default=True,
+        reviewers=group.id,
     )
-    for right in EVERYDAY:
-        give_right(
-            tenant_id=tenant_id,
-            by=alice.id,
-            queue_id=queue.id,
-            right=right,
-            group_id=group.id,
-        )
     # Who resolves what is unknown, whatever happens to the reviewers.
     give_right(
         tenant_id=tenant_id,
