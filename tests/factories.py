@@ -1,12 +1,13 @@
 """The cast, made by the real services: every test gets a tenant of its own.
 
 Alice owns the tenant and answers for its agent, Bob is her team-mate, a reviewer, and
-Charlie is a stranger, with a tenant of his own. Names differ from test to test, since
-nothing is flushed.
+Charlie is a stranger, with a tenant of his own, made when a test first names him. Names
+differ from test to test, since nothing is flushed.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -95,26 +96,37 @@ class House:
     reviewers: Group
     alice: Somebody
     bob: Somebody
-    charlie: Somebody
     robot: Machine
+    stranger: Callable[[], Somebody] = field(default_factory=lambda: cache(_stranger))
 
     @property
     def id(self) -> UUID:
         return self.tenant.id
 
+    @property
+    def charlie(self) -> Somebody:
+        return self.stranger()
+
 
 def fresh_house(*, agent_name: str = "robot") -> House:
     """Alice's tenant with Bob as a reviewer, her agent, and Charlie elsewhere."""
+    _somebody_elsewhere()
     tenant, alice, reviewers = fresh_tenant("Alice")
-    _, charlie, _ = fresh_tenant("Charlie")
     return House(
         tenant=tenant,
         reviewers=reviewers,
         alice=alice,
         bob=fresh_member(alice, "Bob", group=reviewers),
-        charlie=charlie,
         robot=fresh_agent(alice, name=agent_name),
     )
+
+
+def _stranger() -> Somebody:
+    return fresh_tenant("Charlie")[1]
+
+
+# No test is ever alone with its tenant, also where it names no stranger.
+_somebody_elsewhere = cache(_stranger)
 
 
 def fresh_tenant(

@@ -207,7 +207,6 @@ def test_a_tenant_that_was_founded_for_one_person_goes_on_as_such() -> None:
         reviewers=reviewers,
         alice=alice,
         bob=alice,
-        charlie=alice,
         robot=fresh_agent(alice),
     )
     stage = staged(house)

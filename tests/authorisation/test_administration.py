@@ -75,7 +75,9 @@ OF_VERB: Final[dict[str, dict[str, Any]]] = {
 
 @pytest.fixture(scope="module")
 def stage() -> Stage:
-    return fresh_stage()
+    stage = fresh_stage()
+    assert stage.house.charlie  # not made while verbs are rehearsed: it would be undone
+    return stage
 
 
 @pytest.fixture(scope="module")

@@ -285,13 +285,12 @@ def test_a_foreign_row_is_neither_changed_nor_deleted_nor_taken_over(
 
 
 def test_a_row_cannot_move_to_another_tenant(house: House) -> None:
+    elsewhere = house.charlie.member.tenant_id
     with (
         pytest.raises(ProgrammingError, match="permission denied"),
         tenant_transaction(house.id),
     ):
-        Agent.objects.filter(id=house.robot.agent.id).update(
-            tenant_id=house.charlie.member.tenant_id
-        )
+        Agent.objects.filter(id=house.robot.agent.id).update(tenant_id=elsewhere)
 
 
 def test_a_reference_to_another_tenants_row_is_refused(house: House) -> None:
