@@ -7,6 +7,7 @@ needs a clean place makes a fresh tenant.
 """
 
 import fcntl
+import gc
 import hashlib
 import os
 import signal
@@ -51,7 +52,14 @@ def pytest_configure(config: pytest.Config) -> None:
             del os.environ[name]
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     os.environ["KEYTURN_DATA_DIR"] = str(embedded.prepare(data_dir))
+    gc.disable()
     django.setup()
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: the collector need not look through it again."""
+    gc.freeze()
+    gc.enable()
 
 
 def _reserve_data_dir() -> tuple[Path, IO[str]]:

@@ -68,17 +68,18 @@ def of_kind(kind: str) -> list[str]:
 
 def _of_app(app: str) -> Iterator[tuple[str, str]]:
     for path in sorted((ROOT / app).rglob("*.py")):
-        if "migrations" in path.parts:
+        text = path.read_text()
+        if "migrations" in path.parts or not any(one in text for one in OPENERS):
             continue
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        functions = _functions(path)
+        functions = _functions(text)
         for name in sorted(_opening(functions)):
             if not name.startswith("_"):
                 yield f"{module}.{name}", _whose(functions[name])
 
 
-def _functions(path: Path) -> dict[str, ast.FunctionDef]:
-    body = ast.parse(path.read_text()).body
+def _functions(text: str) -> dict[str, ast.FunctionDef]:
+    body = ast.parse(text).body
     return {one.name: one for one in body if isinstance(one, ast.FunctionDef)}
 
 

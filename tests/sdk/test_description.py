@@ -18,7 +18,8 @@ from keyturn.documents import Unintelligible, read
 from keyturn.drivers import Operation
 from tests.sdk.samples import approval
 
-DESCRIBED: Any = yaml.safe_load((settings.BASE_DIR / "docs/openapi.yaml").read_text())
+DOCUMENT = settings.BASE_DIR / "docs/openapi.yaml"
+DESCRIBED: Any = yaml.load(DOCUMENT.read_text(), yaml.CSafeLoader)
 SCHEMAS = DESCRIBED["components"]["schemas"]
 NAMES = {"get_head": "get_checkpoint", "restore_head": "restore_checkpoint"}
 PLACES = {"id", "number", "name"}
