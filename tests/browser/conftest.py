@@ -28,6 +28,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.browser)
+            # One process builds the gallery, and not each that is dealt one of these.
+            if "gallery" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.xdist_group("gallery"))
 
 
 @pytest.fixture(scope="package")

@@ -22,8 +22,6 @@ COLOURS = ("color-contrast", "link-in-text-block")  # axe's rules about them
 DESK: ViewportSize = {"width": 1280, "height": 720}
 PHONE: ViewportSize = {"width": 360, "height": 740}
 PLAIN = 3  # slashes in the address of a list: /t/{slug}/{name}
-# One process builds the gallery, and not each that happens to be dealt one of these.
-pytestmark = pytest.mark.xdist_group("gallery")
 SHEETS = """[...document.querySelectorAll(".sheet")].map(sheet => sheet.id)"""
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
-import pytest
 from django.test import Client
 from django.urls import resolve
 
@@ -17,8 +16,6 @@ from tenants.models import Role
 from tests.approvals.glass_stage import give
 from tests.browser.gallery import Gallery
 from tests.factories import Somebody, fresh_member
-
-pytestmark = pytest.mark.xdist_group("gallery")
 
 OWNERS: Final = frozenset({"owner"})
 ADMINISTRATORS: Final = frozenset({"owner", "admin"})

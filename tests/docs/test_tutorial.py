@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tests.sdk.worlds import Real
 
 PAGE = settings.BASE_DIR / "docs" / "tutorial.md"
+# One installation for all of them.
+pytestmark = pytest.mark.xdist_group("tutorial")
 BLOCK = re.compile(r"^(?:[^\n]*`([\w.]+)`:\n\n)?```(\w+)\n(.*?)^```$", re.S | re.M)
 
 

@@ -23,6 +23,9 @@ from tests.installation import Installation, running_installation
 
 V = Decision.Verdict
 
+# One web process for all of them.
+pytestmark = pytest.mark.xdist_group("aap-client")
+
 
 @pytest.fixture(scope="module")
 def web(django_db_setup: None) -> Iterator[Installation]:
