@@ -56,7 +56,7 @@ def prepare(data_dir: Path) -> Path:
     data_dir = data_dir.absolute()
     data_dir.parent.mkdir(parents=True, exist_ok=True)
     if not data_dir.exists():
-        data_dir.mkdir(mode=0o700)
+        data_dir.mkdir(mode=0o700, exist_ok=True)  # another process was quicker
         data_dir.chmod(0o711 if os.geteuid() == 0 else 0o700)
     with _locked(data_dir):
         ensure_passwords(data_dir)
