@@ -43,10 +43,10 @@ def read_desk(
     """
     index = read_index(viewer, selection)
     record = _seen(read_case(viewer, id)) if id else None
-    case = show_case(record, selection, index, attempt) if record else None
-    if case and before and not attempt:
-        case = replace(case, earlier=earlier(viewer, selection, before))
-    about = _about(record) if record else {}
+    case = None
+    if record is not None:
+        case = show_case(record, selection, index, attempt, before)
+    about = record.stream_of if record else {}
     return DeskPage(
         shell=frame(user, viewer, index, place="queue", selection=selection, **about),
         queue=read_list(viewer, selection, index, id, case),
@@ -70,9 +70,11 @@ def read_open_case(
     index: Index,
     id: UUID,
     attempt: Attempt | None = None,
+    *,
+    before: str = "",
 ) -> CaseView:
     """Raises `not_found`. `attempt` is an answer that was not recorded."""
-    return show_case(_seen(read_case(viewer, id)), selection, index, attempt)
+    return show_case(_seen(read_case(viewer, id)), selection, index, attempt, before)
 
 
 def _seen(record: CaseRecord) -> CaseRecord:
@@ -87,18 +89,20 @@ def _seen(record: CaseRecord) -> CaseRecord:
 
 
 def show_case(
-    record: CaseRecord, selection: Selection, index: Index, attempt: Attempt | None
+    record: CaseRecord,
+    selection: Selection,
+    index: Index,
+    attempt: Attempt | None,
+    before: str = "",
 ) -> CaseView:
     """The case in its place of the list, with the answer to what was just tried."""
-    return case_view(
+    case = case_view(
         record,
         selection,
         place_of(index, selection, record),
         form=returned_form(record, attempt) if attempt else None,
         notice=told(record, attempt) if attempt else None,
     )
-
-
-def _about(record: CaseRecord) -> dict[str, str]:
-    """What the event stream tells of: the request, and its run's facts and effects."""
-    return {"request": str(record.request.id), "run": str(record.request.run_id)}
+    if attempt or not before:
+        return case
+    return replace(case, earlier=earlier(record.viewer, selection, before))

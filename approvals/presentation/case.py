@@ -287,6 +287,7 @@ class CaseView:
     asked_at: datetime
     now: datetime
     case_href: str
+    live_href: str = ""
     exact: ExactAction
     run: Link
     checkpoint: int

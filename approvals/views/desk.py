@@ -86,14 +86,14 @@ def _read(
 ) -> tuple[str, dict[str, Any]]:
     """What is to be drawn, and with what; no more is read than that takes."""
     target = request.htmx.target if request.htmx else None
+    before = request.GET.get(BEFORE, "")
     if target == "list":
         index = read_index(viewer, selection)
         return LIST, {"queue": read_list(viewer, selection, index, id)}
     if target == "case" and id is not None:
         index = read_index(viewer, selection)
-        case = read_open_case(viewer, selection, index, id, attempt)
+        case = read_open_case(viewer, selection, index, id, attempt, before=before)
         return CASE, {"case": case, "tried": attempt}
-    before = request.GET.get(BEFORE, "")
     page = read_desk(request.user, viewer, selection, id, attempt, before=before)
     shown = {"shell": page.shell, "queue": page.queue, "case": page.queue.case}
     return PAGE, {**shown, "tried": attempt}

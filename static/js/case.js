@@ -66,10 +66,12 @@
     });
   };
 
-  const land = () => document.querySelector("[data-outcome]")?.focus({ preventScroll: false });
+  const land = (part) => part?.focus({ preventScroll: false });
   gate();
-  land();
-  addEventListener("htmx:afterSettle", ({ detail }) => {
-    if (detail.elt.id === "case") gate();
+  land(document.querySelector("[data-outcome]"));
+  addEventListener("htmx:afterSettle", ({ detail: { elt, boosted } }) => {
+    if (elt.id !== "case") return;
+    gate();
+    if (boosted) land(elt.querySelector("[data-outcome]") ?? elt);
   });
 })();

@@ -68,9 +68,15 @@
   }, true);
 
   // By hand: `scrollIntoView` would make the list the place from which Tab goes on.
-  const list = document.getElementById("rows"), current = document.querySelector('.req:has([aria-current="true"])');
-  if (list && current) {
+  const reveal = () => {
+    const list = document.getElementById("rows"), current = document.querySelector('.req:has([aria-current="true"])');
+    if (!list || !current) return;
     const row = current.getBoundingClientRect(), part = list.getBoundingClientRect();
     if (row.bottom > part.bottom || row.top < part.top) list.scrollTop += row.top - part.top - part.height / 3;
-  }
+  };
+  reveal();
+  // Only when one was led to another case; a list that comes in by itself stays where it is.
+  addEventListener("htmx:afterSettle", ({ detail }) => {
+    if (detail.elt.id === "list" && detail.requestConfig.elt === document.body) reveal();
+  });
 })();

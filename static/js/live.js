@@ -2,10 +2,10 @@
 // through its ordinary address. Nobody loses place, focus or what they are typing.
 "use strict";
 (() => {
-  const address = document.body.dataset.live;
   const state = document.getElementById("live-state");
   const POLL = 5000;
-  let planned = null, poll = null, lostAt = null;
+  let planned = null, poll = null, lostAt = null, source = null;
+  const address = () => document.getElementById("case")?.dataset.live ?? document.body.dataset.live;
 
   const refresh = () => {
     planned = null;
@@ -32,16 +32,27 @@
     show(`Not live since ${lostAt.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })}`, true);
   };
   const listen = () => {
-    const source = new EventSource(address);
+    source?.close();
+    const opened = source = new EventSource(address());
     source.addEventListener("open", back);
     source.addEventListener("changed", changed);
     source.addEventListener("error", () => {
       lost();
-      if (source.readyState === EventSource.CLOSED) setTimeout(listen, POLL);
+      if (opened === source && source.readyState === EventSource.CLOSED) setTimeout(listen, POLL);
     });
-    addEventListener("pagehide", () => source.close(), { once: true });
   };
-  if (address && state) listen();
+  addEventListener("pagehide", () => source?.close());
+  if (address() && state) listen();
+
+  // An answer leads to the next case without a new page: list and stream follow it. What
+  // is no case is a page of its own, and what failed is sent as it would be without script.
+  const elsewhere = ({ xhr, requestConfig: { elt } }) => (xhr.responseURL && xhr.status < 400 ? location.assign(xhr.responseURL) : elt.submit());
+  addEventListener("htmx:sendError", ({ detail }) => { if (detail.boosted) elsewhere(detail); });
+  addEventListener("htmx:afterSwap", ({ detail }) => {
+    if (!detail.boosted) return;
+    listen();
+    htmx.ajax("GET", location.href, { target: "#list", select: "#list", swap: "outerHTML" });
+  });
 
   // A case that waits for a decision is never exchanged under its reader's eyes.
   const typing = (part) => part.contains(document.activeElement) && Boolean(document.activeElement.value);
@@ -56,9 +67,13 @@
   };
   const busy = (part) => !("calm" in part.dataset) || typing(part);
   addEventListener("htmx:beforeSwap", (event) => {
-    const { target, xhr } = event.detail;
+    const { target, xhr, boosted } = event.detail;
     if (target.id !== "case" || target.dataset.shown) return;
     const fresh = new DOMParser().parseFromString(xhr.responseText, "text/html").getElementById("case");
+    if (boosted) {
+      event.detail.shouldSwap = Boolean(fresh);
+      return fresh || elsewhere(event.detail);
+    }
     const same = fresh && fresh.dataset.seen === target.dataset.seen;
     event.detail.shouldSwap = !same && !busy(target);
     if (fresh && (same || busy(target))) renew(target, fresh);
@@ -91,6 +106,7 @@
     return part === document.activeElement;
   };
   addEventListener("htmx:beforeSwap", ({ detail }) => {
+    if (detail.boosted) return [places, unfolded].forEach((kept) => kept.clear());
     for (const part of detail.target.querySelectorAll("[data-keep-scroll]")) places.set(part.id, part.scrollTop);
     for (const one of detail.target.querySelectorAll("details[id]")) unfolded[one.open ? "add" : "delete"](one.id);
     for (const box of boxes(detail.target)) ticked[box.checked ? "add" : "delete"](box.value);

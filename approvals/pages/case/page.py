@@ -70,6 +70,7 @@ def case_view(
         asked_at=request.created_at,
         now=record.now,
         case_href=address("case", record.slug, request.id, query=selection.query),
+        live_href=address("stream", record.slug, query=record.stream_of),
         exact=exact,
         run=Link(
             text=short_name("RUN", request.run_id),

@@ -89,6 +89,11 @@ class CaseRecord:
         return self.viewer.slug
 
     @property
+    def stream_of(self) -> dict[str, str]:
+        """What its event stream tells of: the request, its run's facts and effects."""
+        return {"request": str(self.request.id), "run": str(self.request.run_id)}
+
+    @property
     def is_open(self) -> bool:
         return self.request.state in OPEN
 
