@@ -82,7 +82,9 @@ def _decided(
     page.goto(f"/t/{stage.house.tenant.slug}/queue/{asked[0].id}?view=mine")
     for _ in asked[1:]:
         times.append(page.evaluate(NEXT))
-        page.wait_for_function(FOLLOWED)  # the list, so that it does not cost the next one
+        page.wait_for_function(
+            FOLLOWED
+        )  # the list, so that it does not cost the next one
     return Figure(name="decided → next case painted", times=tuple(times), rate=0)
 
 

@@ -75,12 +75,12 @@ def frame(
         security_href=reverse("mfa_index"),
         notifications_href=address("notifications", viewer.slug),
         leave_href=address("leave", viewer.slug),
-        nav=_nav(viewer, place, count_of(entrance(viewer, saved), index)),
+        nav=places(viewer, place, index, saved),
         waiting=index.counts()["mine"],
         admin=_items(
             viewer, ADMINISTERED if viewer.membership.administers else (), place
         ),
-        views=_views(viewer, selection, index, saved) if selection else (),
+        views=views(viewer, selection, index, saved) if selection else (),
         views_href=address("views", viewer.slug, query=selection.first_page().query)
         if selection
         else "",
@@ -91,14 +91,28 @@ def frame(
     )
 
 
-def _nav(viewer: Viewer, place: str, begun: int | None) -> tuple[NavItem, ...]:
+def places(
+    viewer: Viewer, place: str, index: Index, saved: Sequence[SavedView]
+) -> tuple[NavItem, ...]:
+    """Where everybody can go, and those who oversee the tenant."""
     overseen = OVERSEEN if viewer.membership.oversees else ()
-    return _items(viewer, (*PLACES, *overseen), place, {"queue": begun})
+    counts = {"queue": count_of(entrance(viewer, saved), index)}
+    return _items(viewer, (*PLACES, *overseen), place, counts)
+
+
+def counted_ways(
+    viewer: Viewer, selection: Selection, index: Index
+) -> tuple[NavItem, ...]:
+    """Those beside the list that say how much is there, for a list that is drawn anew."""
+    saved = saved_views(viewer)
+    ways = places(viewer, "queue", index, saved)
+    ways += views(viewer, selection, index, saved)
+    return tuple(item for item in ways if item.count is not None)
 
 
 def _items(
     viewer: Viewer,
-    places: tuple[tuple[str, str, str, str], ...],
+    ways: tuple[tuple[str, str, str, str], ...],
     place: str,
     counts: Mapping[str, int | None] = MappingProxyType({}),
 ) -> tuple[NavItem, ...]:
@@ -111,12 +125,12 @@ def _items(
             count=counts.get(name),
             current=name == place,
         )
-        for name, label, icon, key in places
+        for name, label, icon, key in ways
     )
 
 
-def _views(
-    viewer: Viewer, selection: Selection, index: Index, views: Sequence[SavedView]
+def views(
+    viewer: Viewer, selection: Selection, index: Index, kept: Sequence[SavedView]
 ) -> tuple[NavItem, ...]:
     """Ours, then those that were saved; one of them is the list that is open."""
     counts, slug = index.counts(), viewer.slug
@@ -126,7 +140,7 @@ def _views(
         href=address("queue", slug, query=own.query),
         current=selection.first_page() == own,
     )
-    saved = view_links(slug, views, selection, index)
+    saved = view_links(slug, kept, selection, index)
     named = mine.current or any(item.current for item in saved)
     ours = (
         NavItem(
@@ -134,6 +148,7 @@ def _views(
             href=address("queue", slug, query=Selection(view=view).query),
             count=counts.get(view),
             current=view == selection.view and not named,
+            key=f"view-{view}",
         )
         for view, label in VIEWS.items()
     )

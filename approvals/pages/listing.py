@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from approvals.pages.addresses import address
+from approvals.pages.addresses import address, short_name
 from approvals.pages.decided import count_decided, decided_page
 from approvals.pages.filters import alike_links, chips, filters
 from approvals.pages.folding import Fold, folded
@@ -42,13 +42,11 @@ def queue_view(
     rows, pages = _page(viewer, selection, index, current)
     decided = _also_decided(viewer, selection)
     found = address("queue", slug, query=selection.among_decided.query)
-    here = "case" if current else "queue"
     return QueueView(
         heading=selection.heading,
         rows=rows,
         pages=pages,
         now=now,
-        rows_href=address(here, slug, current, query=selection.query),
         facets=_facets(slug, selection, index),
         filtered_by=chips(slug, selection),
         filters=filters(slug, selection, index),
@@ -64,6 +62,7 @@ def queue_view(
         if decided
         else None,
         case=case,
+        case_label=short_name("REQ", current) if current else "",
     )
 
 

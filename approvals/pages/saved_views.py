@@ -65,6 +65,7 @@ def view_links(
             href=address("queue", slug, query=selection_of(one).query),
             count=count_of(selection_of(one), index),
             current=one.query == here,
+            key=f"view-{one.id}",
         )
         for one in views
     )

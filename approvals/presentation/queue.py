@@ -99,7 +99,8 @@ class Filters:
 class QueueView:
     """In the context as `queue`.
 
-    `rows_href` answers the fragment `rows` of this very list; `empty` is set exactly
+    The list's own address answers its fragment `again`, and `case_label` names the case that
+    is open beside it; `empty` is set exactly
     when there are no rows; `case` is the open one, `case_empty` the reason for none.
     `decided` leads to what a search finds besides, among the decided. `filtered_by`
     are the filters in force, each with the way to be rid of it. Ticked rows go by GET to
@@ -110,7 +111,6 @@ class QueueView:
     rows: tuple[QueueRow, ...]
     pages: Pages
     now: datetime
-    rows_href: str
     facets: tuple[Facet, ...] = ()
     filtered_by: tuple[Facet, ...] = ()
     filters: Filters | None = None
@@ -120,5 +120,6 @@ class QueueView:
     empty: Empty | None = None
     notice: Notice | None = None
     case: CaseView | None = None
+    case_label: str = ""
     case_empty: Empty | None = None
     decided: Link | None = None

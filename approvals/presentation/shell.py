@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavItem:
-    """One way to go. `key` is the letter after `g` (q, r); `count` is shown as it is."""
+    """One way to go. `key` is the letter after `g` (q, r), or names a view; `count` is shown as it is."""
 
     label: str
     href: str

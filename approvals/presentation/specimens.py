@@ -119,7 +119,6 @@ def _queue() -> QueueView:
         rows=rows,
         pages=Pages(shown=len(rows), total=len(rows)),
         now=NOW,
-        rows_href="#list",
         facets=tuple(
             Facet(value=one, label=one.capitalize(), count=2, href="#list")
             for one in KINDS["risk"]

@@ -6,11 +6,13 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
+from django_htmx.http import push_url
 
 from approvals.pages.addresses import address
 from approvals.pages.case.attempt import Attempt
 from approvals.pages.desk import read_desk, read_list, read_open_case
 from approvals.pages.find import find_exactly, made_outside
+from approvals.pages.frame import counted_ways
 from approvals.pages.index import read_index
 from approvals.pages.saved_views import entrance, saved_views
 from approvals.pages.selection import Selection
@@ -20,7 +22,7 @@ from kernel.scope import tenant_transaction
 from tenants.pages import member_page
 
 PAGE: Final = "approvals/queue.html"
-LIST: Final = f"{PAGE}#rows"
+LIST: Final = f"{PAGE}#again"
 BEFORE: Final = "before"
 CASE: Final = "approvals/case.html#case"
 
@@ -74,7 +76,11 @@ def show_desk(
     with missing_is_404(), tenant_transaction(request.member.tenant_id):
         template, context = _read(request, viewer, selection, id, attempt)
     status = attempt.status if attempt else 200
-    return render(request, template, context, status=status)
+    response = render(request, template, context, status=status)
+    if request.htmx.boosted:
+        # The row that was pressed may be gone by now, so that htmx would not know.
+        push_url(response, False if attempt else request.get_full_path())
+    return response
 
 
 def _read(
@@ -89,7 +95,11 @@ def _read(
     before = request.GET.get(BEFORE, "")
     if target == "list":
         index = read_index(viewer, selection)
-        return LIST, {"queue": read_list(viewer, selection, index, id)}
+        beside = {
+            "counted": counted_ways(viewer, selection, index),
+            "waiting": index.counts()["mine"],
+        }
+        return LIST, {"queue": read_list(viewer, selection, index, id), **beside}
     if target == "case" and id is not None:
         index = read_index(viewer, selection)
         case = read_open_case(viewer, selection, index, id, attempt, before=before)

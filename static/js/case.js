@@ -1,7 +1,6 @@
 // The case: copy and verify the digest, approve only what was shown, land on the outcome.
 "use strict";
 (() => {
-  const say = (text) => { document.getElementById("say").textContent = text; };
   const hex = (bytes) => [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
   // SHA-256 over the domain, one zero byte and the canonical envelope: what the server
@@ -30,11 +29,11 @@
     }
     say(words.textContent);
   };
-  addEventListener("click", ({ target }) => {
+  on("click", ({ target }) => {
     const part = target.closest?.("[data-copy], [data-verify]");
     if (part) (part.dataset.copy ? copy : verify)(part);
   });
-  addEventListener("submit", ({ target }) => {
+  on("submit", ({ target }) => {
     if (target.matches("form[data-answer]")) setTimeout(() => target.querySelectorAll("[type=submit]").forEach((button) => { button.disabled = true; }));
   });
 
@@ -42,11 +41,11 @@
   // whole page is open anyway. What was shown once, and was drawn anew the same, stays so.
   let shown = "";
   const gate = () => {
-    const now = `${location.pathname} ${document.getElementById("case")?.dataset.seen}`;
+    const now = `${location.pathname} ${byId("case")?.dataset.seen}`;
     if (shown === now) return;
-    const end = document.querySelector("[data-exact-end]"), button = document.querySelector("[data-gate]");
+    const end = first("[data-exact-end]"), button = first("[data-gate]");
     if (!end || !button) return;
-    const word = button.querySelector("span"), seen = document.querySelector("[data-seen-words]");
+    const word = button.querySelector("span"), seen = first("[data-seen-words]");
     const label = word.textContent, sheet = button.getAttribute("popovertarget");
     const close = (closed) => {
       button.setAttribute("aria-disabled", closed);
@@ -66,12 +65,11 @@
     });
   };
 
-  const land = (part) => part?.focus({ preventScroll: false });
   gate();
-  land(document.querySelector("[data-outcome]"));
-  addEventListener("htmx:afterSettle", ({ detail: { elt, boosted } }) => {
+  first("[data-outcome]")?.focus();
+  on("htmx:afterSettle", ({ detail: { elt, boosted } }) => {
     if (elt.id !== "case") return;
     gate();
-    if (boosted) land(elt.querySelector("[data-outcome]") ?? elt);
+    if (boosted) (elt.querySelector("[data-outcome]") ?? elt).focus();
   });
 })();

@@ -20,22 +20,20 @@
   const rows = () => [...document.querySelectorAll(".req__link")].filter(usable);
   const step = (by) => {
     const all = rows();
-    const here = all.indexOf(document.activeElement);
+    const here = all.indexOf(active());
     const from = here >= 0 ? here : all.findIndex((row) => row.ariaCurrent === "true");
     all[Math.min(all.length - 1, Math.max(0, from + by))]?.focus();
     return all.length > 0;
   };
   const open = () => {
-    const title = document.getElementById("case-title");
-    const row = document.activeElement.closest?.(".req__link");
+    const title = byId("case-title");
+    const row = active().closest?.(".req__link");
     if (row && row.ariaCurrent !== "true") return press(row);
     title?.focus();
     return Boolean(title);
   };
-  const tick = () => {
-    const row = document.activeElement.closest?.(".req") ?? document.querySelector('.req:has([aria-current="true"])');
-    return press(row?.querySelector(".req__pick input"));
-  };
+  const current = () => first('.req:has([aria-current="true"])');
+  const tick = () => press((active().closest?.(".req") ?? current())?.querySelector(".req__pick input"));
   const go = (letter) => {
     going = false;
     const way = [...document.querySelectorAll("[data-go]")].find((part) => part.dataset.go === letter);
@@ -51,32 +49,32 @@
     return press(named(key));
   };
 
-  addEventListener("keydown", (event) => {
+  on("keydown", (event) => {
     const sheet = event.target.closest?.("form[data-answer]");
     if (sheet && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       return sheet.requestSubmit();
     }
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-    if (typed(event.target) || document.querySelector(".sheet:popover-open")) return;
+    if (typed(event.target) || first(".sheet:popover-open")) return;
     if (event.key.length === 1 && letter(event.key)) event.preventDefault();
   });
 
   // A second step takes the focus, so that what is typed next cannot reach the page.
-  addEventListener("toggle", ({ target, newState }) => {
+  on("toggle", ({ target, newState }) => {
     if (newState === "open" && target.matches?.(".sheet")) (target.querySelector("textarea, select, input:not([type=hidden])") ?? target).focus();
   }, true);
 
   // By hand: `scrollIntoView` would make the list the place from which Tab goes on.
   const reveal = () => {
-    const list = document.getElementById("rows"), current = document.querySelector('.req:has([aria-current="true"])');
-    if (!list || !current) return;
-    const row = current.getBoundingClientRect(), part = list.getBoundingClientRect();
+    const list = byId("rows"), row = current()?.getBoundingClientRect();
+    if (!row) return;
+    const part = list.getBoundingClientRect();
     if (row.bottom > part.bottom || row.top < part.top) list.scrollTop += row.top - part.top - part.height / 3;
   };
   reveal();
   // Only when one was led to another case; a list that comes in by itself stays where it is.
-  addEventListener("htmx:afterSettle", ({ detail }) => {
-    if (detail.elt.id === "list" && detail.requestConfig.elt === document.body) reveal();
+  on("htmx:afterSettle", ({ detail }) => {
+    if (detail.elt.id === "list" && detail.requestConfig.triggeringEvent?.type === "follow") reveal();
   });
 })();

@@ -2,17 +2,27 @@
 // through its ordinary address. Nobody loses place, focus or what they are typing.
 "use strict";
 (() => {
-  const state = document.getElementById("live-state");
+  const state = byId("live-state");
   const POLL = 5000;
-  let planned = null, poll = null, lostAt = null, source = null;
-  const address = () => document.getElementById("case")?.dataset.live ?? document.body.dataset.live;
+  let planned, poll, lostAt, source, flying = 0, missed, leading;
+  const address = () => byId("case")?.dataset.live ?? document.body.dataset.live;
 
   const refresh = () => {
     planned = null;
-    htmx.trigger(document.body, "refresh");
+    missed = flying > 0;
+    if (!missed) htmx.trigger(document.body, "refresh");
   };
   const changed = () => { planned ??= setTimeout(refresh, 200); };
-  const say = (text) => { document.getElementById("say").textContent = text; };
+  // Changed meanwhile: fetched afterwards, for a part that is exchanged asks no more.
+  on("htmx:beforeRequest", ({ detail: { xhr, boosted } }) => {
+    flying += 1;
+    leading ||= boosted;
+    xhr.addEventListener("loadend", () => {
+      flying -= 1;
+      leading &&= !boosted;
+      if (!flying && missed) changed();
+    });
+  });
 
   const show = (text, lost) => {
     state.hidden = false;
@@ -41,39 +51,47 @@
       if (opened === source && source.readyState === EventSource.CLOSED) setTimeout(listen, POLL);
     });
   };
-  addEventListener("pagehide", () => source?.close());
+  on("pagehide", () => source?.close());
   if (address() && state) listen();
 
-  // An answer leads to the next case without a new page: list and stream follow it. What
-  // is no case is a page of its own, and what failed is sent as it would be without script.
-  const elsewhere = ({ xhr, requestConfig: { elt } }) => (xhr.responseURL && xhr.status < 400 ? location.assign(xhr.responseURL) : elt.submit());
-  addEventListener("htmx:sendError", ({ detail }) => { if (detail.boosted) elsewhere(detail); });
-  addEventListener("htmx:afterSwap", ({ detail }) => {
-    if (!detail.boosted) return;
+  // A case is opened, and left for the next, without a new page: list and stream follow it.
+  // What is no case is a page of its own; what failed is tried as it would be without script.
+  const elsewhere = ({ xhr, requestConfig: { elt } }) => {
+    const there = elt.href ?? (xhr.status < 400 && xhr.responseURL);
+    there ? location.assign(there) : elt.submit();
+  };
+  on("htmx:sendError", ({ detail }) => { if (detail.boosted) elsewhere(detail); });
+  const follow = () => {
+    byId("main").dataset.open = "";
+    scrollTo(0, 0);
     listen();
-    htmx.ajax("GET", location.href, { target: "#list", select: "#list", swap: "outerHTML" });
-  });
+    htmx.trigger("#list", "follow");
+  };
 
   // A case that waits for a decision is never exchanged under its reader's eyes.
-  const typing = (part) => part.contains(document.activeElement) && Boolean(document.activeElement.value);
+  const typing = (part) => part.contains(active()) && active().value;
   // What others said and who is on it comes in by itself: it holds nothing that is typed.
   const renew = (target, fresh) => {
     for (const part of target.querySelectorAll("[data-part]")) {
       const now = fresh.querySelector(`#${part.id}`);
-      if (!now || now.dataset.part === part.dataset.part || part.contains(document.activeElement)) continue;
+      if (!now || now.dataset.part === part.dataset.part || part.contains(active())) continue;
       part.replaceWith(now);
       if (now.dataset.news) say(now.dataset.news);
     }
   };
   const busy = (part) => !("calm" in part.dataset) || typing(part);
-  addEventListener("htmx:beforeSwap", (event) => {
-    const { target, xhr, boosted } = event.detail;
-    if (target.id !== "case" || target.dataset.shown) return;
+  on("htmx:beforeSwap", (event) => {
+    const { target, xhr, boosted, pathInfo } = event.detail;
+    // Nothing is exchanged on the way to another case, nor the list of the one before it.
+    const late = target.id === "list" && new URL(pathInfo.finalRequestPath, location).pathname !== location.pathname;
+    if (late || (leading && !boosted)) return (event.detail.shouldSwap = false);
+    if (target.id !== "case") return;
     const fresh = new DOMParser().parseFromString(xhr.responseText, "text/html").getElementById("case");
     if (boosted) {
-      event.detail.shouldSwap = Boolean(fresh);
+      Object.assign(event.detail, { shouldSwap: Boolean(fresh), isError: false });
       return fresh || elsewhere(event.detail);
     }
+    if (target.dataset.shown) return;
     const same = fresh && fresh.dataset.seen === target.dataset.seen;
     event.detail.shouldSwap = !same && !busy(target);
     if (fresh && (same || busy(target))) renew(target, fresh);
@@ -83,18 +101,17 @@
       say(notice.textContent.trim());
     }
   });
-  addEventListener("click", ({ target }) => {
+  on("click", ({ target }) => {
     if (!target.closest?.("[data-fresh]")) return;
-    const part = document.getElementById("case");
-    part.dataset.shown = "true";
-    htmx.trigger(part, "refresh");
+    byId("case").dataset.shown = "true";
+    htmx.trigger("#case", "refresh");
   });
 
   const places = new Map(), ticked = new Set(), unfolded = new Set();
   const boxes = (part) => part.querySelectorAll("input[name=pick]");
-  let told = document.getElementById("list")?.dataset.say, held = null;
-  // What has the focus is found again by what it is, for few parts have an id; what could be
-  // another is not, for whoever presses Enter means the one that they were on.
+  let told = byId("list")?.dataset.say, held = null;
+  // What has the focus is found again by what it is; what could be another is not, for
+  // whoever presses Enter means the one that they were on.
   const sign = (part) => {
     const marks = ["id", "href", "name", "value", "popovertarget", "data-key"]
       .filter((name) => part.hasAttribute(name))
@@ -103,22 +120,24 @@
   };
   const focused = (part) => {
     part?.focus({ preventScroll: true });
-    return part === document.activeElement;
+    return part === active();
   };
-  addEventListener("htmx:beforeSwap", ({ detail }) => {
+  on("htmx:beforeSwap", ({ detail }) => {
     if (detail.boosted) return [places, unfolded].forEach((kept) => kept.clear());
     for (const part of detail.target.querySelectorAll("[data-keep-scroll]")) places.set(part.id, part.scrollTop);
     for (const one of detail.target.querySelectorAll("details[id]")) unfolded[one.open ? "add" : "delete"](one.id);
     for (const box of boxes(detail.target)) ticked[box.checked ? "add" : "delete"](box.value);
-    const focus = document.activeElement;
+    const focus = active();
     held = detail.target.contains(focus) ? sign(focus) : null;
   });
-  addEventListener("htmx:afterSwap", ({ detail }) => {
+  on("htmx:afterSwap", ({ detail }) => {
+    if (detail.elt.id !== detail.target.id) return;  // a count beside the list
+    if (detail.boosted) return follow();
     const [one, another] = held ? detail.elt.querySelectorAll(held) : [];
     if (held !== null && (another || !focused(one))) focused(detail.elt);
     held = null;
   });
-  addEventListener("htmx:afterSettle", ({ detail }) => {
+  on("htmx:afterSettle", ({ detail }) => {
     for (const part of detail.elt.querySelectorAll("[data-keep-scroll]")) part.scrollTop = places.get(part.id) ?? 0;
     for (const one of detail.elt.querySelectorAll("details[id]")) one.open ||= unfolded.has(one.id);
     for (const box of boxes(detail.elt)) box.checked = ticked.has(box.value);

@@ -1,7 +1,13 @@
 // Theme and density: a radio button takes effect at once and is kept in a cookie, which
 // the server prints as an attribute of the root element.
 "use strict";
-addEventListener("change", ({ target }) => {
+const on = addEventListener;
+const byId = (id) => document.getElementById(id);
+const first = (path) => document.querySelector(path);
+const active = () => document.activeElement;
+// What is heard, and not seen.
+const say = (text) => { byId("say").textContent = text; };
+on("change", ({ target }) => {
   const name = target.closest?.("[data-look]")?.dataset.look;
   if (!name) return;
   if (target.value) document.documentElement.dataset[name] = target.value;
@@ -12,5 +18,5 @@ addEventListener("change", ({ target }) => {
 
 // What only works with script is not there without it, nor before all scripts have run.
 const revealScripted = (root) => root.querySelectorAll("[data-needs-script]").forEach((part) => { part.hidden = false; });
-addEventListener("DOMContentLoaded", () => revealScripted(document));
-addEventListener("htmx:afterSettle", ({ target }) => revealScripted(target));
+on("DOMContentLoaded", () => revealScripted(document));
+on("htmx:afterSettle", ({ target }) => revealScripted(target));

@@ -4,12 +4,12 @@
 (() => {
   const KEY = "keyturn-notify";
   const on = () => window.Notification?.permission === "granted" && localStorage.getItem(KEY) === "on";
-  const page = document.querySelector("[data-notify-state]");
+  const page = first("[data-notify-state]");
   const show = () => {
     if (!page || !window.Notification) return;
     const denied = Notification.permission === "denied";
-    document.querySelector("[data-notify]").hidden = on() || denied;
-    document.querySelector("[data-notify-off]").hidden = !on();
+    first("[data-notify]").hidden = on() || denied;
+    first("[data-notify-off]").hidden = !on();
     page.textContent = denied ? "This browser was told not to; change it in its settings." : on() ? "You are told in this browser." : "You are not told in this browser.";
   };
   addEventListener("click", async ({ target }) => {
@@ -23,7 +23,7 @@
   let known = count(document);
   const look = async () => {
     if (!document.hidden || !on()) return;
-    const answer = await fetch(document.querySelector("[data-waiting]").href);
+    const answer = await fetch(first("[data-waiting]").href);
     const now = answer.ok ? count(new DOMParser().parseFromString(await answer.text(), "text/html")) : known;
     if (now > known) {
       const note = new Notification("Keyturn", { body: `${now} ${now === 1 ? "request waits" : "requests wait"} for you`, tag: KEY });

@@ -10,7 +10,7 @@
   };
   const UNKNOWN = "The browser could not do it. Try another way.";
   const tell = (text) => {
-    const part = document.querySelector("[data-passkey-error]");
+    const part = first("[data-passkey-error]");
     part.querySelector("span").textContent = text;
     part.hidden = false;
   };
@@ -18,7 +18,7 @@
     event.preventDefault();
     tell(REASONS[event.detail.exception?.name] ?? (globalThis.PublicKeyCredential ? UNKNOWN : REASONS.SecurityError));
   });
-  const button = document.querySelector("[data-passkey]");
+  const button = first("[data-passkey]");
   const credential = button.form.querySelector("[name=credential]").id;
   const { addForm, authenticateForm } = allauth.webauthn.forms;
   const take = { add: addForm, authenticate: authenticateForm }[button.dataset.passkey];

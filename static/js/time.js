@@ -5,7 +5,7 @@
   const MINUTE = 60, HOUR = 3600, DAY = 86400;
   const started = Date.now();
   // The server's clock decides; a reader's wrong clock must not move a countdown.
-  const served = Date.parse(document.querySelector("meta[name=now]")?.content) || started;
+  const served = Date.parse(first("meta[name=now]")?.content) || started;
   const now = () => served + (Date.now() - started);
 
   const hours = (seconds) => {
@@ -47,5 +47,5 @@
   };
   tick();
   setInterval(tick, 1000);
-  addEventListener("htmx:afterSettle", tick);
+  on("htmx:afterSettle", tick);
 })();

@@ -160,7 +160,6 @@ def queue(open_case: CaseView | None = None, text: str = "INV-1042") -> QueueVie
         rows=(row,),
         pages=Pages(shown=1, total=1),
         now=NOW,
-        rows_href="/queue",
         case=open_case,
     )
 

@@ -114,11 +114,6 @@ def test_every_icon_is_in_the_sprite() -> None:
     assert named <= drawn
 
 
-def test_our_own_script_stays_small() -> None:
-    sizes = [path.stat().st_size for path in (ROOT / "static/js").iterdir()]
-    assert sum(sizes) <= 20_000
-
-
 def test_styles_stay_few() -> None:
     head = (ROOT / "templates/base.html").read_text()
     assert head.count('rel="stylesheet"') <= 5

@@ -1,0 +1,93 @@
+"""From one case to the next, in the page that is open: list, title and stream follow."""
+
+import re
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Page, expect
+
+from approvals.models import Request
+from approvals.services.remarks import comment
+from tests.approvals.stage import Stage, fresh_stage
+from tests.browser.conftest import Visit
+
+MARK = "globalThis.open = true"
+STILL_OPEN = "() => globalThis.open === true"
+
+
+def name(request: Request) -> str:
+    return f"REQ-{request.id.hex[-8:].upper()}"
+
+
+def open_first(visit: Visit, stage: Stage, first: Request) -> Page:
+    page = visit(stage.bob).page
+    page.goto(f"/t/{stage.house.tenant.slug}/queue/{first.id}?view=mine")
+    page.evaluate(MARK)
+    return page
+
+
+def send(page: Page, verdict: str = "approve") -> None:
+    page.evaluate(
+        """verdict => {
+          const form = document.querySelector(`#sheet-${verdict} form`);
+          form.querySelector("[name=onward]").checked = true;
+          form.requestSubmit();
+        }""",
+        verdict,
+    )
+
+
+def shows(page: Page, request: Request, *, left: int) -> None:
+    """Everything on the page is about this case, and counts what is left."""
+    expect(page).to_have_url(re.compile(f"/queue/{request.id}"))
+    current = page.locator(".req__link[aria-current]")
+    expect(current).to_have_attribute("id", f"req-{request.id}")
+    expect(page.locator(".crumbs")).to_contain_text(name(request))
+    expect(page).to_have_title(re.compile(rf"{name(request)}, .* \({left}\)"))
+    expect(page.locator("#count-q")).to_have_text(str(left))
+
+
+def test_no_new_page_is_opened(visit: Visit) -> None:
+    stage = fresh_stage()
+    asked = [stage.ask(decide_within=1_000 + n) for n in range(4)]
+    page = open_first(visit, stage, asked[0])
+    send(page)
+    shows(page, asked[1], left=3)
+    expect(page.locator("#outcome")).to_be_focused()
+    page.keyboard.press("j")
+    shows(page, asked[2], left=3)
+    expect(page.locator("#case")).to_be_focused()
+    page.locator(f"#req-{asked[3].id}").click()
+    shows(page, asked[3], left=3)
+    comment(stage.reviewer().person, request_id=asked[3].id, text="Ask first.")
+    expect(page.locator("#timeline")).to_contain_text("Ask first.")  # the stream is its
+    assert page.evaluate(STILL_OPEN)
+    page.go_back()
+    shows(page, asked[2], left=3)
+
+
+def test_an_answer_that_is_refused_comes_back_in_place(visit: Visit) -> None:
+    stage = fresh_stage()
+    asked = [stage.ask() for _ in range(2)]
+    page = open_first(visit, stage, asked[0])
+    page.locator("#sheet-reject form").evaluate("form => { form.noValidate = true }")
+    send(page, "reject")
+    expect(page.locator("#outcome")).to_be_focused()
+    expect(page.locator("#outcome .error").first).to_be_visible()
+    assert page.evaluate(STILL_OPEN)
+    assert stage.fresh(asked[0]).state == "pending"
+
+
+@pytest.mark.parametrize("lost", ["session", "server"])
+def test_what_is_no_case_is_a_page_of_its_own(visit: Visit, lost: str) -> None:
+    stage = fresh_stage()
+    page = open_first(visit, stage, stage.ask())
+    if lost == "session":
+        page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+    else:
+        page.route("**/decide*", lambda route: route.fulfill(status=503, body="Later."))
+    send(page)
+    if lost == "session":
+        expect(page).to_have_url(re.compile("/accounts/login/"))
+    else:
+        expect(page.get_by_text("Later.")).to_be_visible()
