@@ -15,7 +15,7 @@
     else part.click();
     return true;
   };
-  const named = (letter) => [...document.querySelectorAll("[data-key]")].filter((part) => part.dataset.key === letter).find(usable);
+  const named = (letter) => [...document.querySelectorAll(`[data-key="${CSS.escape(letter)}"]`)].find(usable);
 
   const rows = () => [...document.querySelectorAll(".req__link")].filter(usable);
   const step = (by) => {
@@ -36,7 +36,7 @@
   const tick = () => press((active().closest?.(".req") ?? current())?.querySelector(".req__pick input"));
   const go = (letter) => {
     going = false;
-    const way = [...document.querySelectorAll("[data-go]")].find((part) => part.dataset.go === letter);
+    const way = first(`[data-go="${CSS.escape(letter)}"]`);
     if (way) location.assign(way.href);
     return Boolean(way);
   };
@@ -45,8 +45,7 @@
     if (key === "g") return (going = true);
     if (key === "o") return open();
     if (key === "x") return tick();
-    if (key === "j" || key === "k") return press(named(key)) || step(key === "j" ? 1 : -1);
-    return press(named(key));
+    return press(named(key)) || ("jk".includes(key) && step(key === "j" ? 1 : -1));
   };
 
   on("keydown", (event) => {

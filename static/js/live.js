@@ -48,14 +48,14 @@
     source.addEventListener("changed", changed);
     source.addEventListener("error", () => {
       lost();
-      if (opened === source && source.readyState === EventSource.CLOSED) setTimeout(listen, POLL);
+      if (opened === source && opened.readyState === EventSource.CLOSED) setTimeout(listen, POLL);
     });
   };
   on("pagehide", () => source?.close());
   if (address() && state) listen();
 
-  // A case is opened, and left for the next, without a new page: list and stream follow it.
-  // What is no case is a page of its own; what failed is tried as it would be without script.
+  // A case is opened, and left for the next, without a new page: list and stream follow.
+  // What is no case is a page of its own; what failed is tried as without script.
   const elsewhere = ({ xhr, requestConfig: { elt } }) => {
     const there = elt.href ?? (xhr.status < 400 && xhr.responseURL);
     there ? location.assign(there) : elt.submit();
@@ -127,8 +127,7 @@
     for (const part of detail.target.querySelectorAll("[data-keep-scroll]")) places.set(part.id, part.scrollTop);
     for (const one of detail.target.querySelectorAll("details[id]")) unfolded[one.open ? "add" : "delete"](one.id);
     for (const box of boxes(detail.target)) ticked[box.checked ? "add" : "delete"](box.value);
-    const focus = active();
-    held = detail.target.contains(focus) ? sign(focus) : null;
+    held = detail.target.contains(active()) ? sign(active()) : null;
   });
   on("htmx:afterSwap", ({ detail }) => {
     if (detail.elt.id !== detail.target.id) return;  // a count beside the list

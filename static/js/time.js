@@ -20,15 +20,16 @@
     return `${days} ${days === 1 ? "day" : "days"}`;
   };
   const passed = (at) => Math.max(0, Math.floor((now() - at) / 1000));
+  const left = (at) => (at > now() ? span(Math.floor((at - now()) / 1000)) : null);
   // A time of another day says which, and one of another year that too.
-  const today = (at) => new Date(at).toDateString() === new Date(now()).toDateString();
-  const year = (at) => (new Date(at).getFullYear() === new Date(now()).getFullYear() ? {} : { year: "numeric" });
-  const day = (at) => (today(at) ? {} : { day: "numeric", month: "short", ...year(at) });
+  const same = (at, part) => new Date(at)[part]() === new Date(now())[part]();
+  const year = (at) => (same(at, "getFullYear") ? {} : { year: "numeric" });
+  const day = (at) => (same(at, "toDateString") ? {} : { day: "numeric", month: "short", ...year(at) });
   const words = {
     ago: (at) => (passed(at) < MINUTE ? "just now" : `${span(passed(at))} ago`),
     age: (at) => span(passed(at)),
-    until: (at) => (at > now() ? span(Math.floor((at - now()) / 1000)) : "expired"),
-    wait: (at) => (at > now() ? span(Math.floor((at - now()) / 1000)) : "over"),
+    until: (at) => left(at) ?? "expired",
+    wait: (at) => left(at) ?? "over",
     clock: (at) => new Date(at).toLocaleString([], { ...day(at), hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
     second: (at) => new Date(at).toLocaleTimeString([], { hourCycle: "h23" }),
   };
