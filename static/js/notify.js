@@ -23,7 +23,7 @@
   let known = count(document);
   const look = async () => {
     if (!document.hidden || !on()) return;
-    const answer = await fetch(first("[data-waiting]").href);
+    const answer = await fetch(first("[data-go=q]").href);
     const now = answer.ok ? count(new DOMParser().parseFromString(await answer.text(), "text/html")) : known;
     if (now > known) {
       const note = new Notification("Keyturn", { body: `${now} ${now === 1 ? "request waits" : "requests wait"} for you`, tag: KEY });
