@@ -24,6 +24,7 @@ HERE = Path(__file__).parent
 expect.set_options(timeout=20_000)
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
