@@ -14,9 +14,8 @@ from kernel.offload import offload
 
 AT_ONCE: Final = 200
 """More are not read in one transaction."""
-PAUSE: Final = (
-    0.02  # seconds between two readings: what comes together is read together
-)
+PAUSE: Final = 0.02
+"""Seconds between two readings: what comes together is read together."""
 
 type _Asked[Item, Found] = dict[Item, asyncio.Future[Found]]
 

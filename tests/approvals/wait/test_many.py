@@ -31,16 +31,11 @@ THREADS = 24  # those of the pool and the event loop, never one for each that wa
 CALM = 7  # looks, a quarter of a second apart, in which nothing moves
 IDLE = 0.05  # seconds of work between two looks
 PATIENCE = 50.0  # seconds until all have to be let in, before the first may leave
-DEAR = (
-    0.004  # seconds of work that letting one in may cost: of 5,000, a third of a minute
-)
+# Seconds of work that letting one in may cost: of 5,000, a third of a minute.
+DEAR = 0.004
 SENT = "[web] LOG:  statement: "
-A_LOOK = [
-    "BEGIN",
-    "SELECT set_config",
-    "",
-    "COMMIT",
-]  # in its middle a text of many lines
+# In its middle a text of many lines.
+A_LOOK = ["BEGIN", "SELECT set_config", "", "COMMIT"]
 LOGGED = (
     "ALTER SYSTEM SET log_line_prefix = '[%a] '",
     "ALTER ROLE keyturn_app SET log_statement = 'all'",
@@ -101,9 +96,8 @@ async def story(
         stay = sum(len(tasks) for tasks in waiting.values()) - len(waiting[amid.id])
         assert await beside(lambda: everybody_waits(web, stay)) <= THREADS
         spent = (worked(web) - spent) / many
-        print(
-            f"{many} were let in for {spent * 1000:.2f} ms each"
-        )  # for whoever measures
+        # For whoever measures.
+        print(f"{many} were let in for {spent * 1000:.2f} ms each")
         assert spent < DEAR or many < 1_000
         await until(lambda: all(task.done() for task in waiting[amid.id]))
         await beside(lambda: check_quiet(web))
