@@ -87,7 +87,7 @@ def read_item(raw: str, *, position: int, id: UUID, run: UUID | None, at: str) -
         parts = tuple(_parts(value)) or (Part("other", text=raw),)
         value, hidden = _redacted(value, parts)
         if hidden:
-            parts = tuple(_parts(value))
+            parts = tuple(_parts(value)) or (Part("other", text=_plain(value)),)
         flags = _flags(parts)
     except (ValueError, RecursionError):
         return Entry(**place, raw=raw, value=None, parts=(Part("other"),))
@@ -130,12 +130,12 @@ def _parts(value: Any) -> Iterator[Part]:
     if not isinstance(value, Mapping):
         yield Part("other", text=_plain(value))
         return
-    kind = value.get("type")
+    kind = _word(value, "type")
     if kind in COMPACTION:
         yield Part("compaction")
     elif kind in REASONING:
         yield Part("reasoning")
-    elif isinstance(kind, str) and isinstance(value.get("call_id"), str):
+    elif kind and isinstance(value.get("call_id"), str):
         yield _called(kind, value)
     elif "role" in value:
         yield from _message(value)
@@ -166,14 +166,15 @@ def _message(value: Mapping[str, Any]) -> Iterator[Part]:
             yield _block(block, at, role)
     elif content is not None:
         yield Part("message", role=role, text=_plain(content))
-    for inner in value.get("tool_calls") or ():
+    calls = value.get("tool_calls") or []
+    for inner in calls if isinstance(calls, list) else (calls,):
         yield _chat_call(inner)
 
 
 def _block(block: Any, at: int, role: str) -> Part:
     if not isinstance(block, Mapping):
         return Part("message", at, role, _plain(block))
-    kind, id = block.get("type"), block.get("id")
+    kind, id = _word(block, "type"), block.get("id")
     if kind == "tool_use" and isinstance(id, str):
         given, name = block.get("input"), str(block.get("name", "a tool"))
         return Part("call", at, text=_plain(given), call=id, name=name, arguments=given)
@@ -209,9 +210,9 @@ def _forms(value: Any) -> frozenset[Form]:
     """Which providers take the item verbatim."""
     if not isinstance(value, Mapping) or "tool_calls" in value:
         return frozenset()
-    role, content = value.get("role"), value.get("content")
+    role, content = _word(value, "role"), value.get("content")
     blocks = (
-        {block.get("type") for block in content if isinstance(block, Mapping)}
+        {_word(block, "type") for block in content if isinstance(block, Mapping)}
         if isinstance(content, list)
         else set()
     )
@@ -224,6 +225,12 @@ def _forms(value: Any) -> frozenset[Form]:
     if blocks and blocks <= ANTHROPIC_BLOCKS:
         return frozenset({"anthropic"})
     return frozenset({"openai"}) if blocks and blocks <= OPENAI_BLOCKS else frozenset()
+
+
+def _word(value: Mapping[str, Any], name: str) -> str:
+    """What stands there if it is a text: anything else is no name of anything."""
+    found = value.get(name)
+    return found if isinstance(found, str) else ""
 
 
 def _plain(value: Any) -> str:

@@ -154,8 +154,7 @@ def _object(value: Mapping[str, Any], provenance: str) -> Iterator[Said]:
         yield Said(provenance, _plain(value))
     for part in parts[:1]:
         yield from _pieces(part, provenance)
-    for inner in value.get("tool_calls") or ():
-        yield from _pieces(inner, "tool")
+    yield from _pieces(value.get("tool_calls"), "tool")
 
 
 def _provenance(value: Mapping[str, Any], inherited: str) -> str:

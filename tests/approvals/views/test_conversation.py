@@ -31,6 +31,7 @@ ITEMS = {
     "[]": [("system", "[]", "")],
     "not json at all": [("system", "not json at all", "")],
     '{"role":["user"],"content":{"deep":1}}': [("system", '{"deep": 1}', "")],
+    '{"role":"ai","tool_calls":5}': [("system", '{"role":"ai","tool_calls":5}', "")],
 }
 
 
