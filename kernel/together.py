@@ -10,7 +10,10 @@ from contextvars import Context
 from itertools import islice
 from typing import Any, Final
 
+from django.db import InterfaceError, OperationalError
+
 from kernel.offload import offload
+from kernel.problems import Problem
 
 AT_ONCE: Final = 200
 """More are not read in one transaction."""
@@ -25,7 +28,8 @@ class Together[Lane, Item, Found]:
     other.
 
     `read(lane, items)` answers each of the items with what was found, or with the
-    exception that is to be raised for it. What it raises itself, all of them get.
+    exception that is to be raised for it. What it raises itself only those get who have
+    it when they are read for alone; an absent database, all of them.
     """
 
     def __init__(
@@ -64,13 +68,23 @@ class Together[Lane, Item, Found]:
         return {item: coming.pop(item) for item in list(islice(coming, AT_ONCE))}
 
     async def _answer(self, lane: Lane, asked: _Asked[Item, Found]) -> None:
-        try:
-            read = await offload(self._read, lane, list(asked))
-            found: list[Found | Exception] = [read[item] for item in asked]
-        except Exception as error:
-            found = [error] * len(asked)
+        found = await self._found(lane, list(asked))
         for future, answer in zip(asked.values(), found, strict=True):
             if isinstance(answer, Exception):
                 future.set_exception(answer)
             else:
                 future.set_result(answer)
+
+    async def _found(self, lane: Lane, items: list[Item]) -> list[Found | Exception]:
+        try:
+            read = await offload(self._read, lane, items)
+            return [read[item] for item in items]
+        except (OperationalError, InterfaceError, Problem) as error:
+            return [error] * len(items)
+        except Exception as error:
+            if len(items) == 1:
+                return [error]
+        # One of them is to blame: halves lead to it with the fewest readings.
+        half = len(items) // 2
+        first = await self._found(lane, items[:half])
+        return first + await self._found(lane, items[half:])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 
 from kernel.together import AT_ONCE, Together
 from tests.approvals.wait.asynchronous import on_a_loop, until
@@ -21,8 +22,10 @@ class Readings:
     def read(self, lane: str, items: list[Any]) -> dict[Any, Any]:
         self.seen.append((lane, items))
         assert lane == "free" or self.may_end.wait(20)
-        if "all" in items:
-            raise RuntimeError("all")
+        if "spoilt" in items:
+            raise RuntimeError("spoilt")
+        if "absent" in items:
+            raise OperationalError("absent")
         number = len(self.seen)
         return {one: KeyError(one) if one == "bad" else number for one in items}
 
@@ -62,16 +65,17 @@ def test_what_is_wrong_with_one_is_no_others(readings: Readings) -> None:
     async def story() -> list[Any]:
         asked = [together.ask("a", item) for item in ("good", "bad")]
         told = await asyncio.gather(*asked, return_exceptions=True)
-        failed = [together.ask("a", item) for item in ("all", "of them")]
-        told += await asyncio.gather(*failed, return_exceptions=True)
+        for wrong in ("spoilt", "absent"):
+            failed = [together.ask("a", item) for item in ("one", wrong, "two")]
+            told += await asyncio.gather(*failed, return_exceptions=True)
         return [*told, await together.ask("a", "afterwards")]
 
     told = on_a_loop(story())
     assert [type(one) for one in told] == [
         int,
         KeyError,
-        RuntimeError,
-        RuntimeError,
+        *(int, RuntimeError, int),
+        *[OperationalError] * 3,
         int,
     ]
 
