@@ -7,13 +7,14 @@ from typing import Any
 
 import anyio
 import httpx
+import mcp.types as types
 import pytest
 from mcp import Client as McpClient
 
 from keyturn.client import AsyncClient
 from keyturn.mcp import gateway
 from keyturn.mcp.front import build
-from keyturn.mcp.gateway import UNKNOWN, Gateway, Options
+from keyturn.mcp.gateway import STOPPED, UNKNOWN, Gateway, Options
 from keyturn.testing import FakeApprover, _AsyncClient
 from tests.sdk.pretended_server import Pretended
 
@@ -258,3 +259,14 @@ def test_arguments_without_an_exact_form_ask_nobody(
 
     anyio.run(scenario)
     assert people.asked == behind.calls == []
+
+
+def test_whoever_calls_a_gateway_that_stops_is_not_asked_for() -> None:
+    nothing: Any = None  # that is asked, or sent to
+
+    async def scenario() -> types.CallToolResult:
+        gone = Gateway(nothing, nothing, nothing)
+        await gone.stop()
+        return await gone.call(nothing, types.CallToolRequestParams(name="write"))
+
+    assert STOPPED in str(anyio.run(scenario).content)

@@ -92,11 +92,14 @@ class Gateway:
     client: AsyncClient
     options: Options
     _begun: set[anyio.CancelScope] = field(default_factory=set, init=False)
+    _stopped: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     async def call(
         self, context: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         """The handler of `tools/call`."""
+        if self._stopped.is_set():  # an agent that tries again would keep it running
+            return _failed(f"Not done. {STOPPED}")
         with anyio.CancelScope() as mine:
             self._begun.add(mine)
             try:
@@ -107,6 +110,7 @@ class Gateway:
 
     async def stop(self) -> None:
         """Take back what waits for people, and see what was begun to its end."""
+        self._stopped.set()
         for one in self._begun:
             one.cancel()
         while self._begun:
