@@ -44,7 +44,7 @@ class Demo:
     def start(self, *options: str) -> None:
         """Start it and wait until it says how to stop it."""
         self.begin(*options)
-        wait_until(self._is_usable, seconds=90)
+        wait_until(self._is_usable, seconds=240)
 
     def begin(self, *options: str) -> None:
         """Start it."""
@@ -380,7 +380,7 @@ def test_without_a_seed_it_begins_in_the_browser(other_demo: Demo) -> None:
 def test_killed_while_it_fills_the_database_it_begins_anew(other_demo: Demo) -> None:
     other_demo.begin()
     unfinished = other_demo.data_dir / "demo" / "unfinished"
-    wait_until(unfinished.exists, seconds=90)
+    wait_until(unfinished.exists, seconds=240)
     other_demo.send(signal.SIGKILL)
     other_demo.start()
     assert "Began anew" in other_demo.text
