@@ -1,6 +1,6 @@
 """What has been decided, newest first: as much of it as anyone wants to turn over."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
@@ -87,6 +87,6 @@ def _before(cursor: str) -> Q:
         moment, last = datetime.fromisoformat(at), UUID(id)
     except ValueError:
         return Q()
-    if moment.tzinfo is None:
+    if moment.tzinfo != UTC:
         return Q()
     return Q(decided_at__lt=moment) | Q(decided_at=moment, id__lt=last)

@@ -1,7 +1,7 @@
 """The pages of webhooks, from rows; inside the tenant's scope."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -211,7 +211,7 @@ def _older(cursor: str) -> Q:
         moment, last = datetime.fromisoformat(at), UUID(id)
     except ValueError:
         return Q()
-    if moment.tzinfo is None:
+    if moment.tzinfo != UTC:
         return Q()
     return Q(created_at__lt=moment) | Q(created_at=moment, id__lt=last)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final, Self
 from uuid import UUID
 
@@ -116,7 +116,7 @@ def older_than(cursor: str) -> Q:
         moment, last = datetime.fromisoformat(at), UUID(id)
     except ValueError:
         return Q()
-    if moment.tzinfo is None:
+    if moment.tzinfo != UTC:
         return Q()
     return Q(created_at__lt=moment) | Q(created_at=moment, id__lt=last)
 
