@@ -24,8 +24,7 @@ PAINTED = """() => new Promise(done => {
   };
   read();
 })"""
-# From the press of the button until the frame with the next case was painted; the redirect
-# between them is in it.
+# From the press of the button until the frame with the next case was painted.
 NEXT = """() => new Promise(done => {
   const before = document.getElementById("case"), pressed = performance.now();
   const painted = () => done(performance.now() - pressed);

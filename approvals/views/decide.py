@@ -73,6 +73,7 @@ def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
         return _again(request, id, answer, tried(request, flawed.errors))
     except Problem as problem:
         return _again(request, id, answer, tried(request, problem=problem))
+    _note_box(request)
     if onward is None:
         return _remembering(request, to_case(request, id))
     return _remembering(request, to_case(request, onward, before=id))
@@ -111,12 +112,18 @@ def _next(request: DeskRequest, id: UUID) -> UUID | None:
         return following(viewer_of(request), Selection.read(request.GET), id)
 
 
+def _note_box(request: DeskRequest) -> None:
+    """The case that is drawn now shows the box as it was left; an edit has none."""
+    if request.POST.get("verdict") in SHEETS:
+        request.COOKIES[BOX] = "1" if request.POST.get(ONWARD) else ""
+
+
 def _remembering(request: DeskRequest, response: HttpResponse) -> HttpResponse:
-    """The box stays as it was left; an edit has none."""
+    """So do the next ones."""
     if request.POST.get("verdict") in SHEETS:
         response.set_cookie(
-            f"keyturn_{ONWARD}",
-            "1" if request.POST.get(ONWARD) else "",
+            BOX,
+            request.COOKIES[BOX],
             max_age=REMEMBERED,
             secure=request.is_secure(),
             httponly=True,
@@ -159,5 +166,6 @@ def tried(
 
 PLACE: Final = "decide"
 ONWARD: Final = "onward"
+BOX: Final = f"keyturn_{ONWARD}"  # a cookie
 REMEMBERED: Final = 31_536_000  # seconds: a year
 UNKEPT: Final = frozenset({"csrfmiddlewaretoken", "password", "code", "digest", PROVE})

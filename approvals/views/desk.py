@@ -69,12 +69,16 @@ def case(request: DeskRequest, id: UUID) -> HttpResponse:
 
 
 def show_desk(
-    request: DeskRequest, id: UUID | None = None, attempt: Attempt | None = None
+    request: DeskRequest,
+    id: UUID | None = None,
+    attempt: Attempt | None = None,
+    before: str = "",
 ) -> HttpResponse:
     """The page, or the part of it that htmx asked for. 404 for strangers."""
     selection, viewer = Selection.read(request.GET), viewer_of(request)
+    before = before or request.GET.get(BEFORE, "")
     with missing_is_404(), tenant_transaction(request.member.tenant_id):
-        template, context = _read(request, viewer, selection, id, attempt)
+        template, context = _read(request, viewer, selection, id, attempt, before)
     status = attempt.status if attempt else 200
     response = render(request, template, context, status=status)
     if request.htmx.boosted:
@@ -89,10 +93,10 @@ def _read(
     selection: Selection,
     id: UUID | None,
     attempt: Attempt | None,
+    before: str,
 ) -> tuple[str, dict[str, Any]]:
     """What is to be drawn, and with what; no more is read than that takes."""
     target = request.htmx.target if request.htmx else None
-    before = request.GET.get(BEFORE, "")
     if target == "list":
         index = read_index(viewer, selection)
         beside = {
@@ -110,7 +114,8 @@ def _read(
 
 
 def to_case(request: DeskRequest, id: UUID, before: UUID | None = None) -> HttpResponse:
-    """303 to the case, so that reloading the page repeats nothing.
+    """303 to the case, so that reloading the page repeats nothing; in a page that is open
+    the case itself, with its address.
 
     `before` is the request that was answered, where this is the next one.
     """
@@ -118,4 +123,6 @@ def to_case(request: DeskRequest, id: UUID, before: UUID | None = None) -> HttpR
     if before is not None:
         query[BEFORE] = str(before)
     href = address("case", request.member.slug, id, query=query)
+    if request.htmx.boosted and request.method == "POST":
+        return push_url(show_desk(request, id, before=query.get(BEFORE, "")), href)
     return HttpResponse(status=303, headers={"Location": href})

@@ -15,7 +15,7 @@
     output.className = `exact__verdict ${good ? "ok" : "bad"}`;
   };
   const verify = async (part) => {
-    if (!globalThis.crypto?.subtle) return verdict(part, false, "This browser computes digests only over https.");
+    if (!crypto.subtle) return verdict(part, false, "This browser computes digests only over https.");
     const same = (await recompute(part.dataset.envelope)) === part.dataset.verify;
     verdict(part, same, same ? "Recomputed here: the same" : "Recomputed here: DIFFERENT. Do not approve");
   };

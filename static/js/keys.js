@@ -11,18 +11,16 @@
   const usable = (part) => part && !part.disabled && part.checkVisibility();
   const press = (part) => {
     if (!usable(part)) return false;
-    if (part.matches("input:not([type=checkbox])")) part.focus();
-    else part.click();
+    part.matches("input:not([type=checkbox])") ? part.focus() : part.click();
     return true;
   };
   const named = (letter) => [...document.querySelectorAll(`[data-key="${CSS.escape(letter)}"]`)].find(usable);
 
-  const rows = () => [...document.querySelectorAll(".req__link")].filter(usable);
   const step = (by) => {
-    const all = rows();
+    const all = [...document.querySelectorAll(".req__link")].filter(usable);
     const here = all.indexOf(active());
     const from = here >= 0 ? here : all.findIndex((row) => row.ariaCurrent === "true");
-    all[Math.min(all.length - 1, Math.max(0, from + by))]?.focus();
+    (all[Math.max(0, from + by)] ?? all.at(-1))?.focus();
     return all.length > 0;
   };
   const open = () => {
@@ -37,7 +35,7 @@
   const go = (letter) => {
     going = false;
     const way = first(`[data-go="${CSS.escape(letter)}"]`);
-    if (way) location.assign(way.href);
+    way?.click();
     return Boolean(way);
   };
   const letter = (key) => {
@@ -48,14 +46,18 @@
     return press(named(key)) || ("jk".includes(key) && step(key === "j" ? 1 : -1));
   };
 
+  // Moving on while a case is fetched begins from that case.
+  const later = [];
+
   on("keydown", (event) => {
-    const sheet = event.target.closest?.("form[data-answer]");
+    const sheet = event.target.closest?.("form[method=post]");
     if (sheet && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       return sheet.requestSubmit();
     }
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     if (typed(event.target) || first(".sheet:popover-open")) return;
+    if ("jk".includes(event.key) && first("a.htmx-request, form.htmx-request")) return later.push(event.key);
     if (event.key.length === 1 && letter(event.key)) event.preventDefault();
   });
 
@@ -72,8 +74,9 @@
     if (row.bottom > part.bottom || row.top < part.top) list.scrollTop += row.top - part.top - part.height / 3;
   };
   reveal();
-  // Only when one was led to another case; a list that comes in by itself stays where it is.
-  on("htmx:afterSettle", ({ detail }) => {
-    if (detail.elt.id === "list" && detail.requestConfig.triggeringEvent?.type === "follow") reveal();
+  // A list that comes in by itself stays where it is.
+  on("htmx:afterSettle", ({ detail: { elt, requestConfig } }) => {
+    if (requestConfig.triggeringEvent?.type === "follow") reveal();
+    if (elt.id === "case" && later.length) letter(later.shift());
   });
 })();

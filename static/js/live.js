@@ -1,10 +1,10 @@
-// Live: the server says "changed" and nothing more; the page then fetches itself again
-// through its ordinary address. Nobody loses place, focus or what they are typing.
+// Live: told only that something changed, the page fetches itself again through its
+// ordinary address. Nobody loses place, focus or what they are typing.
 "use strict";
 (() => {
   const state = byId("live-state");
   const POLL = 5000;
-  let planned, poll, lostAt, source, flying = 0, missed, leading;
+  let planned, poll, lostAt, source, flying = 0, missed, leading = 0;
   const address = () => byId("case")?.dataset.live ?? document.body.dataset.live;
 
   const refresh = () => {
@@ -16,10 +16,10 @@
   // Changed meanwhile: fetched afterwards, for a part that is exchanged asks no more.
   on("htmx:beforeRequest", ({ detail: { xhr, boosted } }) => {
     flying += 1;
-    leading ||= boosted;
+    leading += Boolean(boosted);
     xhr.addEventListener("loadend", () => {
       flying -= 1;
-      leading &&= !boosted;
+      leading -= Boolean(boosted);
       if (!flying && missed) changed();
     });
   });
@@ -27,7 +27,7 @@
   const show = (text, lost) => {
     state.hidden = false;
     state.classList.toggle("is-lost", lost);
-    state.querySelector("[data-live-words]").textContent = text;
+    first("[data-live-words]").textContent = text;
   };
   const back = () => {
     if (lostAt) changed();
@@ -39,7 +39,7 @@
     if (lostAt) return;
     lostAt = new Date();
     poll = setInterval(changed, POLL);
-    show(`Not live since ${lostAt.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })}`, true);
+    show(`Not live since ${lostAt.toLocaleTimeString([], { timeStyle: "short", hourCycle: "h23" })}`, true);
   };
   const listen = () => {
     source?.close();
@@ -60,7 +60,7 @@
     const there = elt.href ?? (xhr.status < 400 && xhr.responseURL);
     there ? location.assign(there) : elt.submit();
   };
-  on("htmx:sendError", ({ detail }) => { if (detail.boosted) elsewhere(detail); });
+  on("htmx:sendError", ({ detail }) => detail.boosted && elsewhere(detail));
   const follow = () => {
     byId("main").dataset.open = "";
     scrollTo(0, 0);
@@ -68,8 +68,6 @@
     htmx.trigger("#list", "follow");
   };
 
-  // A case that waits for a decision is never exchanged under its reader's eyes.
-  const typing = (part) => part.contains(active()) && active().value;
   // What others said and who is on it comes in by itself: it holds nothing that is typed.
   const renew = (target, fresh) => {
     for (const part of target.querySelectorAll("[data-part]")) {
@@ -79,21 +77,23 @@
       if (now.dataset.news) say(now.dataset.news);
     }
   };
-  const busy = (part) => !("calm" in part.dataset) || typing(part);
-  on("htmx:beforeSwap", (event) => {
-    const { target, xhr, boosted, pathInfo } = event.detail;
+  // A case that waits for a decision is never exchanged under its reader's eyes.
+  const busy = (part) => !("calm" in part.dataset) || (part.contains(active()) && active().value);
+  on("htmx:beforeSwap", ({ detail }) => {
+    const { target, xhr, boosted, pathInfo } = detail;
     // Nothing is exchanged on the way to another case, nor the list of the one before it.
-    const late = target.id === "list" && new URL(pathInfo.finalRequestPath, location).pathname !== location.pathname;
-    if (late || (leading && !boosted)) return (event.detail.shouldSwap = false);
+    const late = target.id === "list" && !pathInfo.finalRequestPath.includes(location.pathname);
+    if (late || (leading && !boosted)) return (detail.shouldSwap = false);
     if (target.id !== "case") return;
-    const fresh = new DOMParser().parseFromString(xhr.responseText, "text/html").getElementById("case");
     if (boosted) {
-      Object.assign(event.detail, { shouldSwap: Boolean(fresh), isError: false });
-      return fresh || elsewhere(event.detail);
+      const arrived = xhr.responseText.includes(' id="case"');
+      Object.assign(detail, { shouldSwap: arrived, isError: false });
+      return arrived || elsewhere(detail);
     }
     if (target.dataset.shown) return;
+    const fresh = new DOMParser().parseFromString(xhr.responseText, "text/html").getElementById("case");
     const same = fresh && fresh.dataset.seen === target.dataset.seen;
-    event.detail.shouldSwap = !same && !busy(target);
+    detail.shouldSwap = !same && !busy(target);
     if (fresh && (same || busy(target))) renew(target, fresh);
     const notice = target.querySelector("[data-fresh]");
     if (!same && busy(target) && notice?.hidden) {
@@ -110,8 +110,8 @@
   const places = new Map(), ticked = new Set(), unfolded = new Set();
   const boxes = (part) => part.querySelectorAll("input[name=pick]");
   let told = byId("list")?.dataset.say, held = null;
-  // What has the focus is found again by what it is; what could be another is not, for
-  // whoever presses Enter means the one that they were on.
+  // What has the focus is found again by what it is, unless that could be another: whoever
+  // presses Enter means the one they were on.
   const sign = (part) => {
     const marks = ["id", "href", "name", "value", "popovertarget", "data-key"]
       .filter((name) => part.hasAttribute(name))

@@ -27,10 +27,10 @@
     const now = answer.ok ? count(new DOMParser().parseFromString(await answer.text(), "text/html")) : known;
     if (now > known) {
       const note = new Notification("Keyturn", { body: `${now} ${now === 1 ? "request waits" : "requests wait"} for you`, tag: KEY });
-      note.addEventListener("click", () => window.focus());
+      note.onclick = () => window.focus();
     }
     known = now;
   };
   addEventListener("refresh", look);
-  document.addEventListener("visibilitychange", () => { known = count(document); });
+  addEventListener("visibilitychange", () => { known = count(document); });
 })();

@@ -1,5 +1,5 @@
 // The page's one button for a passkey is given to allauth's scripts. What they cannot do is
-// said on the page, in words.
+// said on the page.
 "use strict";
 (() => {
   const REASONS = {

@@ -21,7 +21,7 @@
   };
   const passed = (at) => Math.max(0, Math.floor((now() - at) / 1000));
   const left = (at) => (at > now() ? span(Math.floor((at - now()) / 1000)) : null);
-  // A time of another day says which, and one of another year that too.
+  // A time of another day, or year, says which.
   const same = (at, part) => new Date(at)[part]() === new Date(now())[part]();
   const year = (at) => (same(at, "getFullYear") ? {} : { year: "numeric" });
   const day = (at) => (same(at, "toDateString") ? {} : { day: "numeric", month: "short", ...year(at) });
@@ -31,8 +31,9 @@
     until: (at) => left(at) ?? "expired",
     wait: (at) => left(at) ?? "over",
     clock: (at) => new Date(at).toLocaleString([], { ...day(at), hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
-    second: (at) => new Date(at).toLocaleTimeString([], { hourCycle: "h23" }),
+    second: (at) => exact.format(at),
   };
+  const exact = new Intl.DateTimeFormat([], { timeStyle: "medium", hourCycle: "h23" });
   const absolute = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "long" });
 
   const tick = () => {

@@ -91,3 +91,18 @@ def test_what_is_no_case_is_a_page_of_its_own(visit: Visit, lost: str) -> None:
         expect(page).to_have_url(re.compile("/accounts/login/"))
     else:
         expect(page.get_by_text("Later.")).to_be_visible()
+
+
+def test_pressed_fast_each_press_counts(visit: Visit) -> None:
+    """What is pressed while a case is fetched begins from that case."""
+    stage = fresh_stage()
+    asked = [stage.ask(decide_within=1_000 + n) for n in range(5)]
+    page = open_first(visit, stage, asked[0])
+    note = page.locator("#sheet-approve textarea")
+    note.evaluate("part => { part.style.height = '9rem' }")  # as a hand would
+    page.evaluate(
+        """() => { for (let n = 0; n < 3; n++) document.body.dispatchEvent(
+             new KeyboardEvent("keydown", { key: "j", bubbles: true })) }"""
+    )
+    shows(page, asked[3], left=5)
+    assert page.evaluate(STILL_OPEN)
