@@ -208,7 +208,7 @@ def test_the_commands_say_what_they_do(
     said = capsys.readouterr().out
     assert "everything else: 30 days" in said
     hold = said.split("hold ")[1].split()[0]
-    call_command("retention", slug, days="forever", lift=hold)
+    call_command("retention", slug, days="forever", lift=hold, reason="Over.")
     assert capsys.readouterr().out == "kept for ever\n"
     call_command("erase_subject", slug, "customer-7", confirm="customer-7")
     call_command("purge", tenant=slug)
