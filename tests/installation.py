@@ -9,12 +9,14 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
 
 import httpx
+from django.conf import settings
 
 from config.demo import programs
 from config.embedded.supervisor import Program, Supervisor
@@ -98,13 +100,16 @@ def running_installation(*names: str, **more: str) -> Iterator[Installation]:
 def _running(
     started: Sequence[Program], port: int, **more: str
 ) -> Iterator[Installation]:
-    log, url = Log(), f"http://127.0.0.1:{port}"
+    log, url, began = Log(), f"http://127.0.0.1:{port}", time.time()
     told = {one.name: _told(one, url, **more) for one in started}
     with Supervisor(output=log) as processes:
         for program in told.values():
             processes.start(program)
         running = Installation(url=url, log=log, processes=processes, programs=told)
         running.wait_until_ready()
+        if "worker" in told:
+            # Otherwise the first test's patience is spent on its start.
+            wait_until(lambda: _a_worker_is_ready(began), seconds=60)
         yield running
 
 
@@ -141,6 +146,12 @@ def _told(program: Program, url: str, **more: str) -> Program:
         command=program.command,
         environment={**program.environment, **told, **more},
     )
+
+
+def _a_worker_is_ready(began: float) -> bool:
+    """It touches a file of its own once it takes work."""
+    files = (settings.DATA_DIR / "workers").glob("*")
+    return any(one.stat().st_mtime >= began for one in files)
 
 
 def _answers(url: str) -> bool:

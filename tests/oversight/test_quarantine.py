@@ -42,7 +42,8 @@ def page(stage: Stage, run: Run, more: str = "") -> str:
 def test_a_claim_of_authority_is_marked_in_facts_and_reasons(stage: Stage) -> None:
     run = told(stage, CLAIM, CLAIM)
     assert page(stage, run).count(MARK) == 3  # as it changed, why, and as it stands
-    assert page(stage, run, "/state?before=0&after=1").count(MARK) == 1
+    # Among the differences, and among the changes below them.
+    assert page(stage, run, "/state?before=0&after=1").count(MARK) == 2
 
 
 def test_an_imitation_of_the_mark_is_only_text(stage: Stage) -> None:
