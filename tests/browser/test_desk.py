@@ -308,3 +308,11 @@ def test_a_phone_in_the_dark_decides(visit: Visit) -> None:
         for name in ("color", "backgroundColor")
     )
     assert (ink, paper) == ("rgb(236, 238, 237)", "rgb(13, 16, 17)")
+
+
+def test_a_phone_answers_what_asks_for_an_answer(visit: Visit) -> None:
+    """What can be pressed lies under nothing that cannot."""
+    stage = fresh_stage()
+    page = open_case(visit, stage, stage.ask(allowed=["respond"]), **PHONE)
+    page.get_by_role("button", name="Respond").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
