@@ -63,8 +63,8 @@ def frame(
     `about` names what the page's event stream tells of besides the queues: a `request`
     or a `run`.
     """
-    # Whoever runs a provider may be behind a session that came by it.
     saved = saved_views(viewer)
+    # Whoever runs a provider may be behind a session that came by it.
     several = viewer.membership.identity is None and len(memberships(user)) > 1
     return Shell(
         tenant=viewer.membership.tenant_name,

@@ -119,7 +119,7 @@ def _note_box(request: DeskRequest) -> None:
 
 
 def _remembering(request: DeskRequest, response: HttpResponse) -> HttpResponse:
-    """So do the next ones."""
+    """Cases that are opened later show it as it was left, too."""
     if request.POST.get("verdict") in SHEETS:
         response.set_cookie(
             BOX,

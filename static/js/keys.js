@@ -50,7 +50,7 @@
   const later = [];
 
   on("keydown", (event) => {
-    const sheet = event.target.closest?.("form[method=post]");
+    const sheet = event.target.closest?.("form[data-answer]");
     if (sheet && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       return sheet.requestSubmit();
