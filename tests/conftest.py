@@ -8,10 +8,9 @@ needs a clean place makes a fresh tenant.
 
 import fcntl
 import gc
-import hashlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import count
 from pathlib import Path
 from typing import IO
@@ -19,14 +18,12 @@ from typing import IO
 import django
 import pytest
 from django.conf import settings
-from django.core.management import call_command
-from django.db import connections
 from hypothesis import HealthCheck
 from hypothesis import settings as examples
 from pytest_django import DjangoDbBlocker
 
 from config import embedded
-from config.embedded import postgres
+from tests.database import disconnect, fresh_database
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 TEST_DATA_DIR = pytest.StashKey[tuple[Path, IO[str]]]()
@@ -62,6 +59,18 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What a running installation said goes with the report of a test that failed."""
+    report = yield
+    running = getattr(item, "funcargs", {}).get("installation")
+    if report.failed and running is not None:
+        report.sections.append(("installation", running.log.tail()))
+    return report
+
+
 def _reserve_data_dir() -> tuple[Path, IO[str]]:
     """Take a folder that no other running test process has; the lock ends with us."""
     base = Path(os.environ.get("KEYTURN_TEST_DATA_DIR") or BASE_DIR / "var" / "test")
@@ -86,9 +95,9 @@ def django_db_setup(
     """Start PostgreSQL, make a fresh database and leave it open for the whole run."""
     services = embedded.ensure(settings.DATA_DIR, durable=False)
     with django_db_blocker.unblock():
-        _fresh_database(services.data_dir)
+        fresh_database(services.data_dir)
         yield
-        _disconnect()
+        disconnect()
     if services.started:
         embedded.stop(services.data_dir)
 
@@ -115,34 +124,3 @@ def stoppable() -> Iterator[None]:
     for one, former in before.items():
         signal.signal(one, former)
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-
-
-def _fresh_database(data_dir: Path) -> None:
-    """Replace the database by a copy of a migrated one, which is kept between runs."""
-    template = f"migrated_{_schema_digest()}"
-    present = postgres.databases(data_dir)
-    postgres.drop_database(data_dir, "keyturn")
-    if template in present:
-        postgres.create_database(data_dir, "keyturn", template=template)
-        return
-    postgres.create_database(data_dir, "keyturn")
-    call_command("migrate", verbosity=0)
-    _disconnect()
-    for outdated in present:
-        if outdated.startswith("migrated_"):
-            postgres.drop_database(data_dir, outdated)
-    postgres.create_database(data_dir, template, template="keyturn")
-
-
-def _disconnect() -> None:
-    connections.close_all()
-    connections["default"].close_pool()
-
-
-def _schema_digest() -> str:
-    """Digest everything that a migrated database can depend on."""
-    digest = hashlib.sha256()
-    for pattern in ("*/migrations/*.py", "kernel/*.py", "config/**/*.sql", "uv.lock"):
-        for file in sorted(BASE_DIR.glob(pattern)):
-            digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]

@@ -117,7 +117,7 @@ class Superuser:
         self.set_head(tenant_id, after, last)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def superuser(django_db_setup: None) -> Iterator[Superuser]:
     url = postgres.url(settings.DATA_DIR, "postgres", "keyturn")
     with psycopg.connect(url, autocommit=True) as connection:

@@ -37,14 +37,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="package")
 def installation(django_db_setup: None) -> Iterator["Installation"]:
     """Web, worker and beat, ended with this folder's last test."""
+    from tests.database import begin_anew
     from tests.installation import running_installation
 
+    begin_anew()
     with running_installation() as running:
         yield running
 
 
 @pytest.fixture(scope="package")
-def chromium() -> Iterator[Browser]:
+def chromium(installation: "Installation") -> Iterator[Browser]:
+    """After the installation, whose database is made where no loop runs: inside one
+    there are other connections."""
+    from tests.database import disconnect
+
     program = os.environ.get("CHROMIUM") or shutil.which("chromium")
     # Playwright's synchronous calls run inside a loop; our own queries do not care.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -53,6 +59,7 @@ def chromium() -> Iterator[Browser]:
             executable_path=program, args=["--no-sandbox", "--disable-gpu"]
         )
         yield browser
+        disconnect()
         browser.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.conf import settings
 
+from tests.database import begin_anew
 from tests.examples.waiting import wait_until
 from tests.installation import Installation, running_installation
 
@@ -25,6 +26,7 @@ BLOCK = re.compile(r"^(?:[^\n]*`([\w.]+)`:\n\n)?```(\w+)\n(.*?)^```$", re.S | re
 
 @pytest.fixture(scope="module")
 def installation(django_db_setup: None) -> Iterator[Installation]:
+    begin_anew()
     with running_installation() as running:
         yield running
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.database import begin_anew
 from tests.installation import Installation, running_installation
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="package")
 def installation(django_db_setup: None) -> Iterator[Installation]:
+    begin_anew()
     with running_installation() as running:
         yield running
 
