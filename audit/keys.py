@@ -75,6 +75,11 @@ def trusted_keys() -> Mapping[str, Ed25519PublicKey]:
     return MappingProxyType({key_id(key): key for key in keys})
 
 
+def trusted_pem() -> bytes:
+    """The same as PEM, one after the other: what the offline verifiers take."""
+    return b"".join(_public_pem(key) for key in trusted_keys().values())
+
+
 def key_id(public: Ed25519PublicKey) -> str:
     """The first 16 hex digits of the SHA-256 of the raw public key."""
     return sha256(raw_bytes(public)).hexdigest()[:KEY_ID_CHARACTERS]
@@ -119,6 +124,12 @@ def _public_key(path: Path) -> Ed25519PublicKey:
     if not isinstance(public, Ed25519PublicKey):
         raise ImproperlyConfigured(f"{path} is not an Ed25519 public key.")
     return public
+
+
+def _public_pem(public: Ed25519PublicKey) -> bytes:
+    return public.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
 
 
 def _pem(private: Ed25519PrivateKey) -> bytes:

@@ -1,6 +1,8 @@
 """Pages of the audit log: read it, have it verified, take it away."""
 
 from functools import partial
+from pathlib import Path
+from typing import Final
 
 from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -11,17 +13,24 @@ from approvals.pages.addresses import address
 from approvals.pages.frame import frame
 from approvals.pages.index import read_index
 from approvals.views.request import DeskRequest, viewer_of
+from audit import offline
+from audit.anchor_copy import write_anchor_copy
+from audit.keys import trusted_pem
 from kernel.offload import offload
 from kernel.scope import tenant_transaction
 from oversight.pages.audit import audit_view
-from oversight.pages.audit_export import FORMS
+from oversight.pages.audit_export import FORMS, NDJSON
 from oversight.pages.audit_filter import Filter
 from oversight.pages.piped import piped
+from oversight.presentation.audit import ANCHORS, KEYS, SCRIPT
 from oversight.services.exporting import record_export
 from oversight.services.verifying import ask_verification
+from oversight.showing import attached
 from oversight.tasks import send_for_verification
 from tenants.access import OVERSEERS
 from tenants.pages import member_page
+
+VERIFIER: Final = Path(offline.__path__[0]) / SCRIPT
 
 
 @member_page(roles=OVERSEERS)
@@ -59,6 +68,28 @@ async def export(request: DeskRequest) -> HttpResponseBase:
     said = {name: text for name, text in asked.typed.items() if text}
     tenant_id = await offload(record_export, request.person, form=form, asked=said)
     lines = piped(partial(write, tenant_id, asked.wanted))
-    response = StreamingHttpResponse(lines, content_type=kind)
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return attached(StreamingHttpResponse(lines, content_type=kind), name)
+
+
+@member_page(roles=OVERSEERS)
+@require_safe
+def verifier(request: DeskRequest) -> HttpResponse:
+    """GET audit/verify_export.py: the script that checks the signed bundle anywhere."""
+    answer = HttpResponse(VERIFIER.read_bytes(), content_type="text/x-python")
+    return attached(answer, VERIFIER.name)
+
+
+@member_page(roles=OVERSEERS)
+@require_safe
+def public_keys(request: DeskRequest) -> HttpResponse:
+    """GET audit/audit-public.pem: every key that may have signed the log."""
+    answer = HttpResponse(trusted_pem(), content_type="application/x-pem-file")
+    return attached(answer, KEYS)
+
+
+@member_page(roles=OVERSEERS)
+@require_safe
+async def anchors(request: DeskRequest) -> HttpResponseBase:
+    """GET audit/anchors.ndjson: the tenant's own, from the file that has everybody's."""
+    lines = piped(partial(write_anchor_copy, request.member.tenant_id))
+    return attached(StreamingHttpResponse(lines, content_type=NDJSON), ANCHORS)

@@ -1,9 +1,13 @@
-"""How a page that looks back or administers is drawn: all of it as of one scope."""
+"""How a page that looks back or administers is drawn: all of it as of one scope.
+
+And how what it offers to take away is sent: as a file, which no browser shows.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
 from approvals.pages.frame import frame
@@ -27,3 +31,9 @@ def page(
         shell = frame(request.user, viewer, read_index(viewer), place=place)
         context = {"shell": shell, **view(viewer)}
     return render(request, f"oversight/{template}", context, status=status)
+
+
+def attached[R: HttpResponseBase](answer: R, name: str) -> R:
+    """As a file of that name, which is one of ours and needs no quoting."""
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer

@@ -25,7 +25,7 @@ from oversight.pages.run_bundle import write_run_bundle
 from oversight.pages.trace.page import as_document, trace_view
 from oversight.queries import visible_run
 from oversight.services.exporting import record_export
-from oversight.showing import page
+from oversight.showing import attached, page
 from tenants.pages import member_page
 
 VERIFIER: Final = Path(audit.offline.__path__[0]) / "verify_bundle.py"
@@ -62,7 +62,7 @@ async def trace_agentack(request: DeskRequest, id: UUID) -> HttpResponseBase:
     await offload(_require_seen, viewer, id)
     lines = piped(partial(write_agentack_trace, viewer, id))
     answer = StreamingHttpResponse(lines, content_type="application/jsonl")
-    return _attached(answer, f"{id}.jsonl")
+    return attached(answer, f"{id}.jsonl")
 
 
 @member_page
@@ -79,7 +79,7 @@ async def bundle(request: DeskRequest, id: UUID) -> HttpResponseBase:
     tenant_id = await offload(record_export, request.person, form="run", asked=said)
     lines = piped(partial(write_run_bundle, tenant_id, id))
     answer = StreamingHttpResponse(lines, content_type="application/x-ndjson")
-    return _attached(answer, f"run-{id}.ndjson")
+    return attached(answer, f"run-{id}.ndjson")
 
 
 @member_page
@@ -87,14 +87,9 @@ async def bundle(request: DeskRequest, id: UUID) -> HttpResponseBase:
 def verifier(request: DeskRequest) -> HttpResponseBase:
     """GET verify_bundle.py: the script that checks a bundle on any machine."""
     answer = HttpResponse(VERIFIER.read_bytes(), content_type="text/x-python")
-    return _attached(answer, VERIFIER.name)
+    return attached(answer, VERIFIER.name)
 
 
 def _require_seen(viewer: Viewer, run_id: UUID) -> None:
     with missing_is_404(), tenant_transaction(viewer.membership.tenant_id):
         visible_run(viewer, run_id)
-
-
-def _attached(answer: HttpResponseBase, name: str) -> HttpResponseBase:
-    answer["Content-Disposition"] = f'attachment; filename="{name}"'
-    return answer

@@ -92,6 +92,17 @@ urlpatterns = [
     path("t/<slug:slug>/audit", audit_log.audit, name="audit"),
     path("t/<slug:slug>/audit/verify", audit_log.verify, name="audit_verify"),
     path("t/<slug:slug>/audit/export", audit_log.export, name="audit_export"),
+    path(
+        "t/<slug:slug>/audit/verify_export.py",
+        audit_log.verifier,
+        name="verify_export",
+    ),
+    path(
+        "t/<slug:slug>/audit/audit-public.pem",
+        audit_log.public_keys,
+        name="audit_keys",
+    ),
+    path("t/<slug:slug>/audit/anchors.ndjson", audit_log.anchors, name="audit_anchors"),
     path("t/<slug:slug>/drills", views.drills, name="drills"),
     *PATHS,
     *SIGN_IN,

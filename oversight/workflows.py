@@ -27,7 +27,7 @@ from oversight.pages.workflows import (
     workflow_view,
     workflows_view,
 )
-from oversight.showing import page
+from oversight.showing import attached, page
 from sessions.contract import WORKFLOW_INVALID
 from sessions.models import Workflow
 from sessions.services import (
@@ -80,8 +80,7 @@ def export(request: DeskRequest, kind: str) -> HttpResponse:
     text = definition_text(found.definition)
     response = HttpResponse(text, content_type="application/json")
     name = f"{found.kind}-{found.version}.json"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return attached(response, name)
 
 
 @member_page(roles=ADMINISTRATORS)

@@ -40,6 +40,7 @@ COVERED = {  # what an entry's digest covers, by the kind of evidence
     "transition": b"keyturn/transition/v1\0",
 }
 POLICY_DOMAIN = b"keyturn/definition/v1\0"
+PEM = re.compile(rb"-----BEGIN PUBLIC KEY-----.*?-----END PUBLIC KEY-----", re.DOTALL)
 ERASED = {"session.erased", "session.purged"}
 LINE = re.compile(rb'(\{.*),"signed":"([A-Za-z0-9+/]{86}==)"\}\n', re.DOTALL)
 NAMED = re.compile(
@@ -256,8 +257,8 @@ def _kept(path: Path, walk: _Walk) -> int:
     whole = content[: content.rfind(b"\n") + 1]  # what a crash cut off is no anchor
     for number, text in enumerate(whole.splitlines(), start=1):
         line = json.loads(text)
-        if line["tenant"] != str(walk.tenant):
-            continue
+        if "copy" in line or line["tenant"] != str(walk.tenant):
+            continue  # the end of one tenant's copy, or a line of another's
         try:
             _check_anchor(line, walk.keys)
         except Broken as flaw:
@@ -304,10 +305,12 @@ def _bytes(text: str) -> bytes:
 def _given(paths: list[Path]) -> Keys:
     keys: Keys = {}
     for path in paths:
-        public = load_pem_public_key(path.read_bytes())
-        if not isinstance(public, Ed25519PublicKey):
-            raise ValueError(f"{path} is not an Ed25519 public key")
-        keys[_key_id(public.public_bytes_raw())] = public
+        content = path.read_bytes()
+        for pem in PEM.findall(content) or [content]:
+            public = load_pem_public_key(pem)
+            if not isinstance(public, Ed25519PublicKey):
+                raise ValueError(f"{path} is not an Ed25519 public key")
+            keys[_key_id(public.public_bytes_raw())] = public
     return keys
 
 
@@ -324,7 +327,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("bundle", type=Path, help="from a run's trace page")
     parser.add_argument(
-        "--key", type=Path, action="append", default=[], help="a trusted key, PEM"
+        "--key", type=Path, action="append", default=[], help="trusted keys, PEM"
     )
     parser.add_argument("--anchors", type=Path, help="a copy of anchors.ndjson")
     return parser.parse_args()

@@ -7,17 +7,19 @@ that wrote the file: it says again, in its own words, what the chain has to be.
 
 Exit code 0: intact. 1: broken, and the first bad entry is named. 2: could not check.
 
-Keys given with --key are the only ones trusted; an operator gets the public half with
-`openssl pkey -in audit.pem -pubout`. Without any, the keys in the file are
-used, which proves that it is consistent but not who wrote it.
+Keys given with --key, one or more in each file, are the only ones trusted; an operator
+gets the public half with `openssl pkey -in audit.pem -pubout`. Without any, the keys in
+the file are used, which proves that it is consistent but not who wrote it. --anchors takes
+the server's file of them, or one tenant's copy from the audit log's page.
 """
 
 # ruff: noqa: T201  printing is all that a stand-alone script can do
 
 import argparse
 import json
+import re
 import sys
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -32,6 +34,8 @@ FORMAT = "keyturn/audit-export/v1"
 ENTRY_DOMAIN = b"keyturn/audit/v1\0"
 HEAD_DOMAIN = FORMAT.encode() + b"\0"
 ANCHOR_DOMAIN = b"keyturn/anchor/v1\0"
+COPY_DOMAIN = b"keyturn/anchors-copy/v1\0"
+PEM = re.compile(rb"-----BEGIN PUBLIC KEY-----.*?-----END PUBLIC KEY-----", re.DOTALL)
 
 type Keys = dict[str, Ed25519PublicKey]
 
@@ -77,16 +81,15 @@ def _walk(
     seq, prev = 0, bytes(32)
     for text in file:
         line = _read(text, seq)
-        if "head" in line:
-            _check_head(line, tenant, keys, seq, prev)
-            if next(file, None) is not None:
-                raise Broken("after its last line there is more")
-            return seq, prev
-        seq += 1
         try:
-            prev = _check_entry(line, tenant, keys, seq, prev)
+            if "head" in line:
+                _check_head(line, tenant, keys, seq, prev)
+                _check_end(file)
+                return seq, prev
+            prev = _check_entry(line, tenant, keys, seq + 1, prev)
         except (ValueError, KeyError, TypeError):
-            raise Broken(f"at entry {seq}: it cannot be read") from None
+            raise Broken(f"at entry {seq + 1}: it cannot be read") from None
+        seq += 1
         if anchors.get(seq, {prev}) != {prev}:
             raise Broken(f"at entry {seq}: an anchor saw another entry here")
     raise Broken(f"at entry {seq + 1}: the file ends before its last line")
@@ -124,23 +127,22 @@ def _check_head(
         raise Broken(f"at entry {seq + 1}: the head is not signed with a trusted key")
 
 
+def _check_end(file: Iterator[bytes]) -> None:
+    if next(file, None) is not None:
+        raise Broken("after its last line there is more")
+
+
 def _anchored(path: Path, tenant: UUID, keys: Keys) -> dict[int, set[bytes]]:
     """What the anchors saw: the hashes of this tenant's chain, by seq."""
+    content = path.read_bytes()
+    # What a crash cut off is no anchor.
+    lines = content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
+    alone = _is_copy(lines, tenant, keys)
     seen: dict[int, set[bytes]] = {}
     prev = ""
-    content = path.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]  # what a crash cut off is no anchor
-    for number, text in enumerate(whole.splitlines(), start=1):
-        line = json.loads(text)
-        signature = line.pop("signature")
-        statement = (
-            ANCHOR_DOMAIN
-            + json.dumps(
-                line, sort_keys=True, separators=(",", ":"), ensure_ascii=False
-            ).encode()
-        )
-        signed = {"key_id": line["key_id"], "raw": bytes.fromhex(signature)}
-        if line["prev"] != prev or not _is_signed(signed, statement, keys):
+    for number, text in enumerate(lines[:-1] if alone else lines, start=1):
+        line, signature = _anchor(number, text, keys)
+        if not alone and line["prev"] != prev:  # other tenants' lie between a copy's
             raise Broken(f"anchors: line {number} is not what was written")
         if line["tenant"] == str(tenant):
             if "since" in line:  # a recovery ended: anchors of the lost past are void
@@ -148,6 +150,48 @@ def _anchored(path: Path, tenant: UUID, keys: Keys) -> dict[int, set[bytes]]:
             seen.setdefault(line["seq"], set()).add(bytes.fromhex(line["hash"]))
         prev = signature
     return seen
+
+
+def _anchor(number: int, text: bytes, keys: Keys) -> tuple[dict[str, Any], str]:
+    """What the line says, and its signature."""
+    try:
+        line = json.loads(text)
+        signature: str = line.pop("signature")
+        if _is_signed_text(line, ANCHOR_DOMAIN, line["key_id"], signature, keys):
+            return line, signature
+    except (ValueError, KeyError, TypeError, AttributeError):
+        pass
+    raise Broken(f"anchors: line {number} is not what was written")
+
+
+def _is_copy(lines: list[bytes], tenant: UUID, keys: Keys) -> bool:
+    """Whether a signed last line says that these are all of one tenant's."""
+    try:
+        last = json.loads(lines[-1]) if lines else {}
+        if "copy" not in last:
+            return False
+        said, signature = last["copy"], last["signature"]
+        signed = _is_signed_text(said, COPY_DOMAIN, last["key_id"], signature, keys)
+    except (ValueError, KeyError, TypeError):
+        signed = False
+    if not signed:
+        raise Broken(f"anchors: line {len(lines)} is not what was written")
+    if said["tenant"] != str(tenant):
+        raise Broken("anchors: they are another tenant's")
+    if said["sha256"] != sha256(b"".join(lines[:-1])).hexdigest():
+        raise Broken("anchors: lines were changed, or are missing")
+    if not said["whole"]:
+        raise Broken("anchors: the server's own file of them is not what was written")
+    return True
+
+
+def _is_signed_text(
+    said: dict[str, Any], domain: bytes, key_id: str, signature: str, keys: Keys
+) -> bool:
+    """Anchors are signed over their canonical JSON."""
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    signed = {"key_id": key_id, "raw": bytes.fromhex(signature)}
+    return _is_signed(signed, domain + text.encode(), keys)
 
 
 def _is_signed(line: dict[str, Any], statement: bytes, keys: Keys) -> bool:
@@ -172,16 +216,22 @@ def _read(text: bytes, seq: int) -> dict[str, Any]:
 
 
 def _bytes(text: str) -> bytes:
-    return b64decode(text, validate=True)
+    """Of the one base64 text that these bytes have: no bit of it says nothing."""
+    value = b64decode(text, validate=True)
+    if b64encode(value).decode() != text:
+        raise ValueError(text)
+    return value
 
 
 def _given(paths: list[Path]) -> Keys:
     keys: Keys = {}
     for path in paths:
-        public = load_pem_public_key(path.read_bytes())
-        if not isinstance(public, Ed25519PublicKey):
-            raise ValueError(f"{path} is not an Ed25519 public key")
-        keys[_key_id(public.public_bytes_raw())] = public
+        content = path.read_bytes()
+        for pem in PEM.findall(content) or [content]:
+            public = load_pem_public_key(pem)
+            if not isinstance(public, Ed25519PublicKey):
+                raise ValueError(f"{path} is not an Ed25519 public key")
+            keys[_key_id(public.public_bytes_raw())] = public
     return keys
 
 
@@ -196,11 +246,11 @@ def _key_id(raw: bytes) -> str:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("export", type=Path, help="written by `export_audit`")
+    parser.add_argument("export", type=Path, help="the signed bundle of the log")
     parser.add_argument(
-        "--key", type=Path, action="append", default=[], help="a trusted key, PEM"
+        "--key", type=Path, action="append", default=[], help="trusted keys, PEM"
     )
-    parser.add_argument("--anchors", type=Path, help="anchors.ndjson")
+    parser.add_argument("--anchors", type=Path, help="a copy of anchors.ndjson")
     return parser.parse_args()
 
 

@@ -16,9 +16,13 @@ from kernel.clock import database_now
 from oversight.models import Verification
 from oversight.pages.audit_filter import Filter
 from oversight.presentation.audit import (
+    ANCHORS,
+    KEYS,
+    SCRIPT,
     AnchorRow,
     AuditView,
     Choice,
+    Elsewhere,
     EntryRow,
     VerificationBox,
 )
@@ -54,6 +58,7 @@ def audit_view(
         filtered=asked.is_filtered,
         verify_href=address("audit_verify", slug),
         export_href=address("audit_export", slug),
+        elsewhere=_elsewhere(slug),
         all_href=address("audit", slug),
         broken_href=address("broken_glass", slug),
         retention_href=address("retention", slug),
@@ -193,6 +198,16 @@ def _anchors(tenant_id: UUID) -> tuple[AnchorRow, ...]:
             seq=one.seq, at=datetime.fromisoformat(one.at), hash=one.hash.hex()[:12]
         )
         for one in reversed(newest_anchors(tenant_id))
+    )
+
+
+def _elsewhere(slug: str) -> Elsewhere:
+    return Elsewhere(
+        files=(
+            (SCRIPT, address("verify_export", slug)),
+            (KEYS, address("audit_keys", slug)),
+            (ANCHORS, address("audit_anchors", slug)),
+        )
     )
 
 

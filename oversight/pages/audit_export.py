@@ -14,6 +14,7 @@ from audit.export import export_chain
 from audit.models import Entry
 from audit.queries import chain_snapshot
 from oversight.pages.audit import actor_name, actor_names
+from oversight.presentation.audit import BUNDLE
 
 COLUMNS: Final = ("seq", "at", "kind", "actor", "actor_id", "subject", "data", "hash")
 NAMES_AT_ONCE: Final = 500  # entries whose actors are looked up together
@@ -42,10 +43,12 @@ def write_ndjson(tenant_id: UUID, wanted: Wanted, out: IO[bytes]) -> None:
         out.write(json.dumps(row, separators=(",", ":")).encode() + b"\n")
 
 
+NDJSON: Final = "application/x-ndjson"
+
 FORMS: Final[Mapping[str, tuple[Write, str, str]]] = {
-    "bundle": (write_bundle, "application/x-ndjson", "audit-bundle.ndjson"),
+    "bundle": (write_bundle, NDJSON, BUNDLE),
     "csv": (write_csv, "text/csv; charset=utf-8", "audit.csv"),
-    "ndjson": (write_ndjson, "application/x-ndjson", "audit.ndjson"),
+    "ndjson": (write_ndjson, NDJSON, "audit.ndjson"),
 }
 
 

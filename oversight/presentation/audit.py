@@ -3,8 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from approvals.presentation.shell import Empty, Notice, Pages
+
+# Names of files: the signed export, what checks it elsewhere, and by what.
+BUNDLE: Final = "audit-bundle.ndjson"
+SCRIPT: Final = "verify_export.py"
+KEYS: Final = "audit-public.pem"
+ANCHORS: Final = "anchors.ndjson"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +69,18 @@ class AnchorRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """What checks the signed export on another machine: names and addresses of files."""
+
+    files: tuple[tuple[str, str], ...]
+
+    @property
+    def command(self) -> str:
+        """What is typed where they all are."""
+        return f"python {SCRIPT} {BUNDLE} --key {KEYS} --anchors {ANCHORS}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     """One of a filter's choices."""
 
@@ -87,6 +106,7 @@ class AuditView:
     filtered: bool
     verify_href: str
     export_href: str
+    elsewhere: Elsewhere
     all_href: str
     broken_href: str
     retention_href: str

@@ -156,6 +156,7 @@ class TraceView:
     agentack_href: str
     bundle_href: str  # empty for who may not read the audit log
     verifier_href: str
+    elsewhere_href: str  # what the bundle is checked with
     rights: tuple[tuple[str, str], ...]  # requests, and who could have approved them
     answer: str
     graph: Graph

@@ -15,6 +15,7 @@ from django.core.management import CommandError, call_command
 import audit
 from audit.anchors import anchors_file
 from audit.keys import signing_key
+from audit.offline.verify_export import Broken, _given, check
 from kernel.ids import new_id
 from kernel.scope import tenant_transaction
 from tenants.models import Tenant
@@ -193,6 +194,16 @@ class TestExportAudit:
         self.edit(export, 2, **{member: ("B" if old[0] == "A" else "A") + old[1:]})
         code, said = self.offline(export, "--key", key)
         assert (code, "at entry 2" in said) == (1, True)
+
+    def test_every_byte_counts(self, export: Path, key: Path) -> None:
+        """Of the entries and of the end, which are signed; the header is read anew."""
+        content = export.read_bytes()
+        for place in range(content.index(b"\n") + 1, len(content), 11):
+            spoilt = bytearray(content)
+            spoilt[place] ^= 1
+            export.write_bytes(spoilt)
+            with pytest.raises(Broken, match="at entry"):
+                check(export, _given([key]))
 
     @pytest.mark.parametrize("number", [1, 2, 4])
     def test_a_missing_entry_is_named(

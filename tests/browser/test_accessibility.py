@@ -29,6 +29,7 @@ SHEETS = """[...document.querySelectorAll(".sheet")].map(sheet => sheet.id)"""
 NO_PAGES = {
     *("tenant", "stream", "file", "trace_json", "trace_agentack"),
     *("workflow_export", "verify_bundle", "rights_then_json"),
+    *("verify_export", "audit_keys", "audit_anchors"),
 }
 
 

@@ -66,6 +66,7 @@ def trace_view(viewer: Viewer, run_id: UUID, chosen: str = "") -> TraceView:
         if viewer.membership.oversees
         else "",
         verifier_href=address("verify_bundle", slug),
+        elsewhere_href=f"{address('audit', slug)}#elsewhere",
         rights=_rights(viewer, requests),
         answer=_answer(requests, parts),
         graph=draw_trace([_short(part) for part in shown]),

@@ -1,0 +1,181 @@
+"""One tenant's anchors as a file: nobody else's, and all of them."""
+
+import json
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+from audit.anchor_copy import write_anchor_copy
+from audit.anchors import anchor, anchor_recovered
+from audit.append import recorded
+from audit.export import export_chain
+from audit.keys import create_key, trusted_keys, trusted_pem
+from audit.offline.verify_bundle import _given as given_to_the_other
+from audit.offline.verify_export import Broken, _given, check
+from kernel.ids import new_id
+from tests.audit.conftest import ALICE, Chain, Superuser
+
+type Lines = list[bytes]
+
+
+@pytest.fixture(autouse=True)
+def file(settings, tmp_path: Path) -> Path:
+    settings.DATA_DIR = tmp_path
+    return tmp_path / "anchors.ndjson"
+
+
+@pytest.fixture
+def other_id() -> UUID:
+    return new_id()
+
+
+@pytest.fixture
+def anchored(tenant_id: UUID, other_id: UUID, append: Chain) -> None:
+    """Three anchors of the tenant, with another's between them."""
+    for _ in range(3):
+        append(2)
+        with recorded(other_id) as journal:
+            subject = ("invoice", new_id())
+            journal.record(kind="invoice.paid", actor=ALICE, subject=subject, data={})
+        anchor()
+
+
+def copied(tenant_id: UUID) -> Lines:
+    out = BytesIO()
+    write_anchor_copy(tenant_id, out)
+    return out.getvalue().splitlines(keepends=True)
+
+
+def checked(tenant_id: UUID, lines: Lines, folder: Path) -> str:
+    """What the verifier says of the chain as it is, with these anchors."""
+    export, anchors = folder / "export.ndjson", folder / "copy.ndjson"
+    with export.open("wb") as out:
+        export_chain(tenant_id, out)
+    anchors.write_bytes(b"".join(lines))
+    return check(export, dict(trusted_keys()), anchors)
+
+
+@pytest.mark.usefixtures("anchored")
+def test_it_holds_the_tenants_lines_and_no_word_of_another(
+    tenant_id: UUID, other_id: UUID, file: Path, tmp_path: Path
+) -> None:
+    *lines, _ = copied(tenant_id)
+    assert str(other_id).encode() in file.read_bytes()
+    assert {json.loads(line)["tenant"] for line in lines} == {str(tenant_id)}
+    assert str(other_id).encode() not in b"".join(lines)
+    assert "6 entries, 3 anchors" in checked(tenant_id, copied(tenant_id), tmp_path)
+
+
+def test_a_tenant_without_an_anchor_gets_none(
+    tenant_id: UUID, append: Chain, tmp_path: Path
+) -> None:
+    append(1)
+    assert "1 entries, 0 anchors" in checked(tenant_id, copied(tenant_id), tmp_path)
+
+
+@pytest.mark.usefixtures("anchored")
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda lines: lines[:-1],
+        lambda lines: lines[1:],
+        lambda lines: [lines[0], *lines[2:]],
+        lambda lines: [lines[1], lines[0], *lines[2:]],
+        lambda lines: [*lines[:-2], lines[-1]],
+        lambda lines: [lines[-1]],
+        lambda lines: [*lines[:-1], lines[-1].replace(b'"anchors":3', b'"anchors":2')],
+        lambda lines: [*lines[:-1], b"{}\n"],
+        lambda lines: [*lines[:-1], b"7\n"],
+        lambda lines: [*lines, lines[-1]],
+    ],
+)
+def test_no_line_can_be_moved_changed_or_left_out(
+    tenant_id: UUID, tmp_path: Path, spoil: Callable[[Lines], Lines]
+) -> None:
+    with pytest.raises(Broken, match=r"^anchors: "):
+        checked(tenant_id, spoil(copied(tenant_id)), tmp_path)
+
+
+@pytest.mark.usefixtures("anchored")
+def test_every_byte_counts(tenant_id: UUID, tmp_path: Path) -> None:
+    content = b"".join(copied(tenant_id))
+    export = tmp_path / "export.ndjson"
+    checked(tenant_id, copied(tenant_id), tmp_path)
+    for place in range(0, len(content) - 1, 7):
+        spoilt = bytearray(content)
+        spoilt[place] ^= 1
+        (tmp_path / "copy.ndjson").write_bytes(spoilt)
+        with pytest.raises(Broken):
+            check(export, dict(trusted_keys()), tmp_path / "copy.ndjson")
+
+
+@pytest.mark.usefixtures("anchored")
+def test_anothers_copy_is_named(
+    tenant_id: UUID, other_id: UUID, tmp_path: Path
+) -> None:
+    with pytest.raises(Broken, match="another tenant's"):
+        checked(tenant_id, copied(other_id), tmp_path)
+
+
+@pytest.mark.usefixtures("anchored")
+@pytest.mark.parametrize("spoil", [lambda line: b"", lambda line: b"{}\n"])
+def test_it_says_that_the_server_s_file_was_touched(
+    tenant_id: UUID,
+    other_id: UUID,
+    file: Path,
+    tmp_path: Path,
+    spoil: Callable[[bytes], bytes],
+) -> None:
+    lines = file.read_bytes().splitlines(keepends=True)
+    number = next(n for n, line in enumerate(lines) if str(other_id).encode() in line)
+    lines[number] = spoil(lines[number])
+    file.write_bytes(b"".join(lines))
+    with pytest.raises(Broken, match="the server's own file"):
+        checked(tenant_id, copied(tenant_id), tmp_path)
+
+
+@pytest.mark.usefixtures("anchored")
+def test_a_copy_that_was_kept_finds_what_was_cut_off_since(
+    tenant_id: UUID, superuser: Superuser, file: Path, tmp_path: Path
+) -> None:
+    kept = copied(tenant_id)
+    superuser.cut(tenant_id, after=4)
+    file.unlink()
+    with pytest.raises(Broken, match="at entry 5: an anchor saw 6"):
+        checked(tenant_id, kept, tmp_path)
+
+
+@pytest.mark.usefixtures("anchored")
+def test_anchors_of_a_past_that_was_lost_are_void(
+    tenant_id: UUID, superuser: Superuser, tmp_path: Path
+) -> None:
+    superuser.cut(tenant_id, after=4)
+    anchor_recovered(tenant_id)
+    assert "4 entries, 2 anchors" in checked(tenant_id, copied(tenant_id), tmp_path)
+
+
+def test_all_trusted_keys_are_one_file_for_both_verifiers(
+    settings, tmp_path: Path
+) -> None:
+    settings.AUDIT_KEY = tmp_path / "audit.pem"
+    create_key(tmp_path / "former.pem")
+    former = trusted_pem_of(settings, tmp_path / "former.pem")
+    (tmp_path / "audit.pem.pub.d").mkdir()
+    (tmp_path / "audit.pem.pub.d" / "1.pem").write_bytes(former)
+    file = tmp_path / "audit-public.pem"
+    file.write_bytes(trusted_pem())
+    assert len(trusted_keys()) == 2
+    for given in (_given, given_to_the_other):
+        assert given([file]).keys() == trusted_keys().keys()
+
+
+def trusted_pem_of(settings, path: Path) -> bytes:
+    before, settings.AUDIT_KEY = settings.AUDIT_KEY, path
+    pem = trusted_pem()
+    settings.AUDIT_KEY = before
+    load_pem_public_key(pem)
+    return pem
