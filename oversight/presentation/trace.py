@@ -20,6 +20,7 @@ HEIGHT: Final = 46
 PITCH: Final = 164  # from one column to the next
 RISE: Final = 62  # from one lane to the next
 LEFT: Final = 80  # for the lanes' names
+NAMES: Final = LEFT - 4  # which stay in sight; parts' frames are not cut there
 TOP: Final = 10
 BELOW: Final = 56  # for the axis
 TALL_X: Final = 81
@@ -136,6 +137,16 @@ class Graph:
     lanes: tuple[tuple[str, int], ...]
     steps: tuple[Step, ...]
     tall_height: int
+
+    @property
+    def names(self) -> int:
+        """The width of the lanes' names, which are a picture of their own."""
+        return NAMES
+
+    @property
+    def across(self) -> int:
+        """That of the rest."""
+        return self.width - NAMES
 
     @property
     def is_long(self) -> bool:

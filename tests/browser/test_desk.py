@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from approvals.models import Request
 from approvals.services.remarks import comment, take
 from approvals.services.revoke import revoke
+from oversight.presentation.trace import LANES
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.browser.conftest import Visit
 from tests.browser.gallery import Gallery
@@ -166,6 +167,31 @@ def test_a_trace_is_printed_whole(visit: Visit, gallery: Gallery) -> None:
     for part in page.locator(".side, .masthead, .btn").all():
         expect(part).to_be_hidden()
     assert page.evaluate(OVERFLOW) == 0
+
+
+def test_the_lanes_of_a_trace_keep_their_names(visit: Visit, gallery: Gallery) -> None:
+    """Wherever it is scrolled to: at first, to its end."""
+    page = visit(gallery.reader, viewport={"width": 1280, "height": 900}).page
+    page.goto(gallery.pages["trace"])
+    graph, names = page.locator(".graph__wide"), page.locator(".graph__lanes text")
+    assert graph.evaluate("box => box.scrollWidth > box.clientWidth + 100")
+    assert names.count() == len(LANES)
+    for place in (None, "-1e6", "1e6"):
+        if place:
+            graph.evaluate(f"box => box.scrollTo({place}, 0)")
+        for name in names.all():
+            expect(name).to_be_in_viewport(ratio=1)
+    page.locator(".graph__wide .g-node").first.focus()
+    assert page.evaluate(COVERED) is False
+    hint = page.locator(".graph__hint")
+    expect(hint).to_be_visible()
+    page.set_viewport_size({"width": 360, "height": 740})
+    expect(hint).to_be_hidden()
+
+
+# Whether the names of the lanes stand before what has the focus.
+COVERED = """() => document.activeElement.getBoundingClientRect().left
+    < document.querySelector(".graph__lanes").getBoundingClientRect().right"""
 
 
 OVERFLOW = """() => document.documentElement.scrollWidth

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.models import Decision, Request
+from oversight.pages.trace.page import _cut
 from oversight.presentation.trace import LANES, WIDTH, Graph, Part, draw_trace
 from sessions.contract import Claim
 from sessions.models import Run
@@ -100,6 +101,27 @@ def after_a_call(stage: Stage) -> Run:
         reason="Looked.",
     )
     return run
+
+
+def test_a_picture_that_is_cut_keeps_the_version(stage: Stage) -> None:
+    view = trace(stage, stage.ask(after_a_call(stage)))
+    drawn = [place.part.label for place in view.graph.places]
+    assert part(view, "facts").label == "Facts, version 1"
+    assert "Facts, vers… 1" in drawn
+
+
+@pytest.mark.parametrize(
+    ("whole", "drawn"),
+    [
+        ("Facts, version 1042", "Facts, v… 1042"),
+        ("ORDER-2026-000771", "ORDER-…-000771"),
+        ("CR-771", "CR-771"),
+        ("Maren Lindqvist", "Maren Lindqvi…"),
+        ("9" * 40, "99999…99999999"),
+    ],
+)
+def test_a_number_at_the_end_is_never_cut(whole: str, drawn: str) -> None:
+    assert _cut(whole) == drawn
 
 
 def test_a_refusal_says_what_it_lacked(stage: Stage) -> None:

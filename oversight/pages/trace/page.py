@@ -1,5 +1,6 @@
 """The trace of a run, or of one of its requests. Inside the tenant's scope."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any, Final
@@ -38,6 +39,7 @@ from sessions.models import Run, Transition
 
 MOST: Final = 60  # newest parts that a picture holds
 PICKED: Final = 12  # requests whose rights are led to
+NUMBER: Final = re.compile(r"\W?\d{1,8}\Z")
 ROWS: Final = 100  # newest rows of each kind
 # Of what one transaction wrote, that from which the rest follows comes first.
 FIRST: Final = (
@@ -162,8 +164,13 @@ def _short(part: Part) -> Part:
 
 
 def _cut(text: str) -> str:
+    """A number at its end, which tells it from others of its kind, is kept."""
     plain = single_line(text)
-    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"
+    if len(plain) <= LONGEST:
+        return plain
+    number = NUMBER.search(plain)
+    end = number[0] if number else ""
+    return f"{plain[: LONGEST - 1 - len(end)]}…{end}"
 
 
 def _answer(requests: list[Request], parts: list[Part]) -> str:
