@@ -7,7 +7,7 @@ from approvals.pages.case import CaseRecord, case_view, read_case
 from approvals.pages.case.attempt import Attempt, returned_form, told
 from approvals.pages.case.page import place_of
 from approvals.pages.frame import frame
-from approvals.pages.index import Index, read_index
+from approvals.pages.index import Index
 from approvals.pages.listing import queue_view
 from approvals.pages.onward import earlier
 from approvals.pages.selection import Selection
@@ -32,6 +32,7 @@ def read_desk(
     user: User,
     viewer: Viewer,
     selection: Selection,
+    index: Index,
     id: UUID | None = None,
     attempt: Attempt | None = None,
     *,
@@ -41,7 +42,6 @@ def read_desk(
 
     `before` is the id of the request that was answered on the way here.
     """
-    index = read_index(viewer, selection)
     record = _seen(read_case(viewer, id)) if id else None
     case = None
     if record is not None:

@@ -6,7 +6,7 @@ all taken from its rows, so that no count can differ from the list that it heads
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -22,6 +22,7 @@ from approvals.pages.selection import (
     Selection,
 )
 from approvals.pages.viewer import Viewer
+from approvals.states import OPEN as OPEN_STATES
 
 MOST: Final = 5_000  # rows of an index; what lies beyond it has the least risk
 WHOLE: Final = Selection()
@@ -221,6 +222,14 @@ class Index:
         return Counter(
             getattr(entry, name) for entry in self.entries if entry.fits(wider)
         )
+
+    def answered(self, id: UUID, state: str) -> "Index":
+        """The same once the viewer has answered that request, and it is in this state."""
+        entries = (
+            replace(one, state=state, waits_for=()) if one.id == id else one
+            for one in self.entries
+        )
+        return Index(tuple(one for one in entries if one.state in OPEN_STATES))
 
     def of(self, selection: Selection) -> list[Entry]:
         """All of a selection in its order, whatever its page."""

@@ -6,7 +6,7 @@ from uuid import UUID
 from approvals.models import Request
 from approvals.pages.addresses import address, short_name
 from approvals.pages.folding import folded, in_reading_order
-from approvals.pages.index import read_index
+from approvals.pages.index import Index
 from approvals.pages.selection import Selection
 from approvals.pages.viewer import Viewer
 from approvals.presentation.shell import Notice
@@ -16,10 +16,9 @@ from checkpoints.models import Tool
 S = Request.State
 
 
-def following(viewer: Viewer, selection: Selection, id: UUID) -> UUID | None:
+def following(index: Index, selection: Selection, id: UUID) -> UUID | None:
     """What needs the viewer's key after this request in the list, or else before it."""
-    found = read_index(viewer, selection).of(selection)
-    entries = in_reading_order(folded(found, selection))
+    entries = in_reading_order(folded(index.of(selection), selection))
     ids = [entry.id for entry in entries]
     at = ids.index(id) if id in ids else -1
     others = (*entries[at + 1 :], *entries[: max(at, 0)])

@@ -1,7 +1,8 @@
 """Deciding: one form, one verb, and nothing that was typed is lost."""
 
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -12,6 +13,7 @@ from approvals.forms import AnswerForm, Flawed
 from approvals.models import Decision, Request
 from approvals.pages.case.attempt import SHEETS, Attempt
 from approvals.pages.find import response_schema
+from approvals.pages.index import Index, read_index
 from approvals.pages.onward import following
 from approvals.pages.selection import Selection
 from approvals.problems import (
@@ -65,18 +67,19 @@ def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
     answer: Answer | None = None
     try:
         with missing_is_404():
-            answer = _answer(request, id)
+            before = _before(request, id)
+            answer = AnswerForm(request.POST).answer(before.schema)
             prove_again(request)
-            onward = _next(request, id)
-            decide(request.person, request_id=id, answer=answer)
+            decided = decide(request.person, request_id=id, answer=answer)
     except Flawed as flawed:
         return _again(request, id, answer, tried(request, flawed.errors))
     except Problem as problem:
         return _again(request, id, answer, tried(request, problem=problem))
     _note_box(request)
-    if onward is None:
+    if before.index is None or before.onward is None:
         return _remembering(request, to_case(request, id))
-    return _remembering(request, to_case(request, onward, before=id))
+    after = before.index.answered(id, decided.state)
+    return _remembering(request, to_case(request, before.onward, (id, after)))
 
 
 def _resumed(request: DeskRequest, id: UUID) -> HttpResponse | None:
@@ -104,12 +107,25 @@ def _digest_now(id: UUID) -> str:
     return bytes(current_revision(Request.objects.get(id=id)).digest).hex()
 
 
-def _next(request: DeskRequest, id: UUID) -> UUID | None:
-    """Where the answer leads if it is recorded, found while the request has its place."""
-    if not request.POST.get(ONWARD):
-        return None
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What an answer must look like; and where it leads if it is recorded, found while
+    the request still has its place in the list."""
+
+    schema: dict[str, Any] | None
+    index: Index | None = None
+    onward: UUID | None = None
+
+
+def _before(request: DeskRequest, id: UUID) -> Before:
+    """Raises `not_found`."""
+    viewer, selection = viewer_of(request), Selection.read(request.GET)
     with tenant_transaction(request.member.tenant_id):
-        return following(viewer_of(request), Selection.read(request.GET), id)
+        schema = response_schema(viewer, id)
+        if not request.POST.get(ONWARD):
+            return Before(schema)
+        index = read_index(viewer, selection)
+    return Before(schema, index, following(index, selection, id))
 
 
 def _note_box(request: DeskRequest) -> None:
@@ -130,12 +146,6 @@ def _remembering(request: DeskRequest, response: HttpResponse) -> HttpResponse:
             samesite="Lax",
         )
     return response
-
-
-def _answer(request: DeskRequest, id: UUID) -> Answer:
-    with tenant_transaction(request.member.tenant_id):
-        schema = response_schema(viewer_of(request), id)
-    return AnswerForm(request.POST).answer(schema)
 
 
 def _again(

@@ -13,7 +13,7 @@ from approvals.pages.case.attempt import Attempt
 from approvals.pages.desk import read_desk, read_list, read_open_case
 from approvals.pages.find import find_exactly, made_outside
 from approvals.pages.frame import counted_ways
-from approvals.pages.index import read_index
+from approvals.pages.index import Index, read_index
 from approvals.pages.saved_views import entrance, saved_views
 from approvals.pages.selection import Selection
 from approvals.pages.viewer import Viewer
@@ -73,12 +73,14 @@ def show_desk(
     id: UUID | None = None,
     attempt: Attempt | None = None,
     before: str = "",
+    index: Index | None = None,
 ) -> HttpResponse:
     """The page, or the part of it that htmx asked for. 404 for strangers."""
     selection, viewer = Selection.read(request.GET), viewer_of(request)
     before = before or request.GET.get(BEFORE, "")
     with missing_is_404(), tenant_transaction(request.member.tenant_id):
-        template, context = _read(request, viewer, selection, id, attempt, before)
+        index = index or read_index(viewer, selection)
+        template, context = _read(request, viewer, index, id, attempt, before)
     status = attempt.status if attempt else 200
     response = render(request, template, context, status=status)
     if request.htmx.boosted:
@@ -90,39 +92,42 @@ def show_desk(
 def _read(
     request: DeskRequest,
     viewer: Viewer,
-    selection: Selection,
+    index: Index,
     id: UUID | None,
     attempt: Attempt | None,
     before: str,
 ) -> tuple[str, dict[str, Any]]:
     """What is to be drawn, and with what; no more is read than that takes."""
     target = request.htmx.target if request.htmx else None
+    selection = Selection.read(request.GET)
     if target == "list":
-        index = read_index(viewer, selection)
         beside = {
             "counted": counted_ways(viewer, selection, index),
             "waiting": index.counts()["mine"],
         }
         return LIST, {"queue": read_list(viewer, selection, index, id), **beside}
     if target == "case" and id is not None:
-        index = read_index(viewer, selection)
         case = read_open_case(viewer, selection, index, id, attempt, before=before)
         return CASE, {"case": case, "tried": attempt}
-    page = read_desk(request.user, viewer, selection, id, attempt, before=before)
+    page = read_desk(request.user, viewer, selection, index, id, attempt, before=before)
     shown = {"shell": page.shell, "queue": page.queue, "case": page.queue.case}
     return PAGE, {**shown, "tried": attempt}
 
 
-def to_case(request: DeskRequest, id: UUID, before: UUID | None = None) -> HttpResponse:
+def to_case(
+    request: DeskRequest, id: UUID, answered: tuple[UUID, Index] | None = None
+) -> HttpResponse:
     """303 to the case, so that reloading the page repeats nothing; in a page that is open
     the case itself, with its address.
 
-    `before` is the request that was answered, where this is the next one.
+    `answered` is the request that was, where this is the next one, and the list since.
     """
     query = Selection.read(request.GET).query
-    if before is not None:
+    before, index = answered or ("", None)
+    if before:
         query[BEFORE] = str(before)
     href = address("case", request.member.slug, id, query=query)
     if request.htmx.boosted and request.method == "POST":
-        return push_url(show_desk(request, id, before=query.get(BEFORE, "")), href)
+        shown = show_desk(request, id, before=str(before), index=index)
+        return push_url(shown, href)
     return HttpResponse(status=303, headers={"Location": href})

@@ -8,7 +8,6 @@ from uuid import UUID
 from django.db.models import FETCH_RAISE, Q
 from django.urls import reverse
 
-from approvals.access import holders
 from approvals.delegations import decider
 from approvals.models import Decision, PolicyRevision, Request
 from approvals.pages.case.record import CaseRecord
@@ -188,11 +187,7 @@ def _group_names(obligation: Obligation) -> dict[UUID, str]:
 
 def _excluded_note(record: CaseRecord, stands: Standing) -> str:
     """Those who could turn a key here if they were not on the asking side."""
-    able = holders(
-        tenant_id=record.request.tenant_id,
-        queue_id=record.request.queue_id,
-        permission="decide",
-    )
+    able = record.deciders
     reasons = record.asking_side
     notes = [
         f"{record.name(one)} {reasons[one]} and cannot turn a key."

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db.models import FETCH_RAISE
 
+from approvals.access import holders
 from approvals.delegations import in_force, on_queue
 from approvals.envelope import Envelope
 from approvals.models import (
@@ -26,6 +27,7 @@ from approvals.models import (
 )
 from approvals.pages.case.alike import Alike, alike_to
 from approvals.pages.case.reading import Reading, reading_of
+from approvals.pages.case.rows import kinds_kept, rows_of
 from approvals.pages.case.side import asking_side
 from approvals.pages.sealed import sealed_obligation, sealed_record
 from approvals.pages.viewer import Viewer
@@ -110,6 +112,14 @@ class CaseRecord:
         return self.envelope.is_intact(bytes(self.revision.digest))
 
     @cached_property
+    def deciders(self) -> frozenset[UUID]:
+        """Who may decide on the queue now, whoever asks."""
+        queue = self.request.queue
+        return holders(
+            tenant_id=queue.tenant_id, queue_id=queue.id, permission="decide"
+        )
+
+    @cached_property
     def sealed(self) -> Mapping[str, Any]:
         """The sealed record, or nothing when the bytes are no record at all."""
         return sealed_record(self.envelope)
@@ -154,24 +164,22 @@ def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
     Rights are looked at before anything else of the request is read.
     """
     request = _visible_request(viewer, request_id)
-    of = {"request_id": request.id}
-    revisions = list(Revision.objects.filter(**of).defer("envelope").order_by("number"))
     revision, before = _wordings(request)
     decisions = _decisions(request)
-    effect = Effect.objects.filter(request=request.id).order_by("-id").first()
+    effect = rows_of(request, Effect).order_by("-id").first()
     envelope, now = Envelope(bytes(revision.envelope)), database_now()
     return CaseRecord(
         viewer=viewer,
         rights=viewer.rights_on(request.queue_id),
         request=request,
         revision=revision,
-        revisions=revisions,
+        revisions=_revisions(request, revision),
         envelope=envelope,
         before=before,
         alike=alike_to(viewer, request),
         decisions=decisions,
-        grant=Grant.objects.filter(**of).order_by("-created_at", "-id").first(),
-        jobs=list(ResumeJob.objects.filter(**of).order_by("created_at", "id")),
+        grant=rows_of(request, Grant).order_by("-created_at", "-id").first(),
+        jobs=list(rows_of(request, ResumeJob).order_by("created_at", "id")),
         reports=_reports(request),
         effect=effect,
         attempts=_attempts(effect),
@@ -182,7 +190,7 @@ def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
         secrets=_secrets(request, envelope),
         asking_side=asking_side(request, revision, envelope),
         leaves=list(in_force(now).filter(on_queue(request.queue_id))),
-        nudge=Nudge.objects.filter(**of, revision=request.revision).first(),
+        nudge=rows_of(request, Nudge).filter(revision=request.revision).first(),
         snoozed=_snoozed(viewer, request, len(decisions), now),
         people=_people(request.tenant_id),
         reading=reading_of(viewer, request.run.workflow, now),
@@ -194,7 +202,7 @@ def _snoozed(
     viewer: Viewer, request: Request, answers: int, now: datetime
 ) -> Snooze | None:
     """The viewer's, while it holds: as the list has it."""
-    rows = Snooze.objects.filter(request_id=request.id, member_id=viewer.id)
+    rows = rows_of(request, Snooze).filter(member_id=viewer.id)
     return rows.filter(
         until__gt=now, revision=request.revision, state=request.state, answers=answers
     ).first()
@@ -202,7 +210,7 @@ def _snoozed(
 
 def _sights(request: Request) -> list[Sight]:
     """Who looked first, and so on."""
-    rows = Sight.objects.filter(request_id=request.id).select_related("revision")
+    rows = rows_of(request, Sight).select_related("revision")
     first = rows.defer("revision__envelope").order_by("created_at")
     return list(first.fetch_mode(FETCH_RAISE)[:MOST_SIGHTS])
 
@@ -212,11 +220,19 @@ def _visible_request(viewer: Viewer, request_id: UUID) -> Request:
     rows = rows.select_related(
         "tool", "agent", "queue", "session", "run__workflow", "pause__checkpoint"
     ).defer("pause__checkpoint__stored")
-    rows = rows.annotate(unusual=asks_unusually("agent_id"))
+    rows = rows.annotate(unusual=asks_unusually("agent_id"), kinds=kinds_kept())
     found = rows.fetch_mode(FETCH_RAISE).first()
     if found is None:
         raise NOT_FOUND("No such request.")
     return found
+
+
+def _revisions(request: Request, current: Revision) -> list[Revision]:
+    """All of them, in order."""
+    if request.revision == 1:
+        return [current]
+    rows = Revision.objects.filter(request_id=request.id)
+    return list(rows.defer("envelope").order_by("number"))
 
 
 def _wordings(request: Request) -> tuple[Revision, Envelope | None]:
@@ -230,19 +246,19 @@ def _wordings(request: Request) -> tuple[Revision, Envelope | None]:
 
 
 def _decisions(request: Request) -> list[Decision]:
-    rows = Decision.objects.filter(request_id=request.id)
+    rows = rows_of(request, Decision)
     rows = rows.select_related("member", "on_behalf_of", "revision")
     rows = rows.defer("revision__envelope")
     return list(rows.order_by("created_at", "id").fetch_mode(FETCH_RAISE))
 
 
 def _reports(request: Request) -> list[VerificationReport]:
-    rows = VerificationReport.objects.filter(request_id=request.id)
+    rows = rows_of(request, VerificationReport)
     return list(rows.order_by("-id")[:MOST_REPORTS])
 
 
 def _comments(request: Request) -> list[Comment]:
-    rows = Comment.objects.filter(request_id=request.id)
+    rows = rows_of(request, Comment)
     return list(rows.order_by("-created_at", "-id")[:MOST_COMMENTS])
 
 
@@ -270,4 +286,4 @@ def _secrets(request: Request, envelope: Envelope) -> list[Use]:
 
 def _people(tenant_id: UUID) -> dict[UUID, str]:
     rows = Member.objects.filter(tenant_id=tenant_id)
-    return {one.id: one.name for one in rows.fetch_mode(FETCH_RAISE)}
+    return dict(rows.values_list("id", "name"))

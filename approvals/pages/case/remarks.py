@@ -1,6 +1,5 @@
 """What a person can do about a case besides deciding, and who is on it."""
 
-from approvals.access import holders
 from approvals.pages.addresses import address
 from approvals.pages.case.record import CaseRecord
 from approvals.pages.selection import Selection
@@ -35,12 +34,7 @@ def remarks_of(record: CaseRecord, selection: Selection) -> Remarks:
 
 def _others_who_decide(record: CaseRecord) -> tuple[tuple[str, str], ...]:
     """Whom it can be given: ids and names."""
-    able = holders(
-        tenant_id=record.request.tenant_id,
-        queue_id=record.request.queue_id,
-        permission="decide",
-    )
-    others = able - {record.viewer.id} - set(record.asking_side)
+    others = record.deciders - {record.viewer.id} - set(record.asking_side)
     return tuple(
         (str(one), record.name(one)) for one in sorted(others, key=record.name)
     )

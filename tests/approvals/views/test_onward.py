@@ -7,6 +7,7 @@ from tests.approvals.stage import Stage
 from tests.approvals.views.browsing import Reader, reader
 
 V = Decision.Verdict
+BOOSTED = {"HX-Request": "true", "HX-Boosted": "true", "HX-Target": "case"}
 
 
 def asked(stage: Stage, count: int = 3) -> list[Request]:
@@ -65,6 +66,32 @@ def test_the_next_page_tells_what_became_of_the_last(
     assert case.earlier is not None
     assert case.earlier.title == f"REQ-{first.id.hex[-8:].upper()}: {words}"
     assert str(first.id) in case.earlier.href
+
+
+@pytest.mark.parametrize("rules", [1, 2])
+@pytest.mark.parametrize("verdict", ["approve", "reject", "request_changes"])
+def test_the_open_page_shows_what_the_address_does(
+    stage: Stage, verdict: str, rules: int
+) -> None:
+    """The list is not read again after the answer, and the places in it are right."""
+    if rules > 1:
+        stage.reviewer()
+        stage.policy(rules=[{"approvals": 2}])
+    first, second, _ = asked(stage)
+    bob = reader(stage)
+    answer = {
+        **{"verdict": verdict, "reason": "So.", "onward": "1"},
+        "digest": bob.case(first.id).exact.digest,
+    }
+    shown = bob.post(f"requests/{first.id}/decide", answer, headers=BOOSTED)
+    there = bob.get(f"queue/{second.id}?before={first.id}").context["case"]
+    case = shown.context["case"]
+    assert shown.headers["HX-Push-Url"].endswith(
+        f"/queue/{second.id}?before={first.id}"
+    )
+    assert case.id == str(second.id)
+    for name in ("place", "previous_href", "next_href", "onward_href", "earlier"):
+        assert getattr(case, name) == getattr(there, name)
 
 
 def test_a_refused_answer_goes_nowhere(stage: Stage) -> None:

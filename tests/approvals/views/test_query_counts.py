@@ -16,6 +16,9 @@ V = Decision.Verdict
 MOST = {"queue": 25, "queue?q=pay": 27, "queue?view=decided": 30, "runs": 25}
 MOST |= {"queue?tool=pay&age=1h&sort=newest": 25, "queue?view=decided&mine=1": 30}
 
+BOOSTED = {"HX-Request": "true", "HX-Boosted": "true", "HX-Target": "case"}
+MOST_ONWARD = 65
+
 
 def statements(stage: Stage, path: str) -> int:
     bob = reader(stage)
@@ -77,6 +80,7 @@ def test_a_case_and_its_run(stage: Stage) -> None:
         fork_run(who=stage.house.robot.principal, run_id=request.run_id, number=1)
 
     grow()
+    statements(stage, f"queue/{request.id}")  # who looked is said there, too
     unchanged(stage, f"queue/{request.id}", grow)
     unchanged(stage, f"runs/{request.run_id}", grow)
 
@@ -91,3 +95,15 @@ def test_the_parts_that_are_exchanged_cost_no_more_than_the_page(stage: Stage) -
             bob.get(f"queue/{request.id}", headers=headers)
         costs[target] = len(captured)
     assert costs["list"] < costs["case"] < costs[""]
+
+
+def test_deciding_and_showing_the_next(stage: Stage) -> None:
+    """What a reviewer waits for all day, to the statement."""
+    first, _ = [stage.ask(decide_within=900 + n) for n in range(2)]
+    bob = reader(stage)
+    said = {"verdict": "approve", "onward": "1"}
+    said["digest"] = bob.case(first.id).exact.digest
+    with CaptureQueriesContext(connection) as captured:
+        shown = bob.post(f"requests/{first.id}/decide", said, headers=BOOSTED)
+    assert shown.context["case"].earlier is not None
+    assert len(captured) <= MOST_ONWARD
