@@ -34,7 +34,7 @@
     if (part) (part.dataset.copy ? copy : verify)(part);
   });
   on("submit", ({ target }) => {
-    if (target.matches("form[data-answer]")) setTimeout(() => target.querySelectorAll("[type=submit]").forEach((button) => { button.disabled = true; }));
+    if (target.matches("form[data-answer]")) setTimeout(() => each(target, "[type=submit]", (button) => { button.disabled = true; }));
   });
 
   // Approving opens only once the end of the frame has been in view. Without script the

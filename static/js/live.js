@@ -12,7 +12,7 @@
     missed = flying > 0;
     if (!missed) htmx.trigger(document.body, "refresh");
   };
-  const changed = () => { planned ??= setTimeout(refresh, 200); };
+  const changed = () => { planned ??= setTimeout(refresh, 100); };
   // Changed meanwhile: fetched afterwards, for a part that is exchanged asks no more.
   on("htmx:beforeRequest", ({ detail: { xhr, boosted } }) => {
     flying += 1;
@@ -70,12 +70,12 @@
 
   // What others said and who is on it comes in by itself: it holds nothing that is typed.
   const renew = (target, fresh) => {
-    for (const part of target.querySelectorAll("[data-part]")) {
+    each(target, "[data-part]", (part) => {
       const now = fresh.querySelector(`#${part.id}`);
-      if (!now || now.dataset.part === part.dataset.part || part.contains(active())) continue;
+      if (!now || now.dataset.part === part.dataset.part || part.contains(active())) return;
       part.replaceWith(now);
       if (now.dataset.news) say(now.dataset.news);
-    }
+    });
   };
   // A case that waits for a decision is never exchanged under its reader's eyes.
   const busy = (part) => !("calm" in part.dataset) || (part.contains(active()) && active().value);
@@ -88,15 +88,17 @@
     if (boosted) {
       const arrived = xhr.responseText.includes(' id="case"');
       Object.assign(detail, { shouldSwap: arrived, isError: false });
+      active().blur();  // or both cases are laid out
       return arrived || elsewhere(detail);
     }
     if (target.dataset.shown) return;
     const fresh = new DOMParser().parseFromString(xhr.responseText, "text/html").getElementById("case");
-    const same = fresh && fresh.dataset.seen === target.dataset.seen;
-    detail.shouldSwap = !same && !busy(target);
-    if (fresh && (same || busy(target))) renew(target, fresh);
+    const same = fresh?.dataset.seen === target.dataset.seen;
+    const kept = same || busy(target);
+    detail.shouldSwap = !kept;
+    if (fresh && kept) renew(target, fresh);
     const notice = target.querySelector("[data-fresh]");
-    if (!same && busy(target) && notice?.hidden) {
+    if (!same && kept && notice?.hidden) {
       notice.hidden = false;
       say(notice.textContent.trim());
     }
@@ -108,8 +110,8 @@
   });
 
   const places = new Map(), ticked = new Set(), unfolded = new Set();
-  const boxes = (part) => part.querySelectorAll("input[name=pick]");
-  let told = byId("list")?.dataset.say, held = null;
+  const SCROLLS = "[data-keep-scroll]", FOLDS = "details[id]", TICKS = "input[name=pick]";
+  let told = byId("list")?.dataset.say, held;
   // What has the focus is found again by what it is, unless that could be another: whoever
   // presses Enter means the one they were on.
   const sign = (part) => {
@@ -122,25 +124,26 @@
     part?.focus({ preventScroll: true });
     return part === active();
   };
-  on("htmx:beforeSwap", ({ detail }) => {
-    if (detail.boosted) return [places, unfolded].forEach((kept) => kept.clear());
-    for (const part of detail.target.querySelectorAll("[data-keep-scroll]")) places.set(part.id, part.scrollTop);
-    for (const one of detail.target.querySelectorAll("details[id]")) unfolded[one.open ? "add" : "delete"](one.id);
-    for (const box of boxes(detail.target)) ticked[box.checked ? "add" : "delete"](box.value);
-    held = detail.target.contains(active()) ? sign(active()) : null;
+  on("htmx:beforeSwap", ({ detail: { target, boosted } }) => {
+    if (boosted) return [places, unfolded].forEach((kept) => kept.clear());
+    each(target, SCROLLS, (part) => places.set(part.id, part.scrollTop));
+    each(target, FOLDS, (one) => unfolded[one.open ? "add" : "delete"](one.id));
+    each(target, TICKS, (box) => ticked[box.checked ? "add" : "delete"](box.value));
+    held = target.contains(active()) ? sign(active()) : null;
   });
-  on("htmx:afterSwap", ({ detail }) => {
-    if (detail.elt.id !== detail.target.id) return;  // a count beside the list
-    if (detail.boosted) return follow();
-    const [one, another] = held ? detail.elt.querySelectorAll(held) : [];
-    if (held !== null && (another || !focused(one))) focused(detail.elt);
-    held = null;
+  // Or htmx has two events for each element of it.
+  on("htmx:beforeCleanupElement", ({ target }) => target.replaceChildren());
+  on("htmx:afterSwap", ({ detail: { elt, target, boosted } }) => {
+    if (elt.id !== target.id) return;  // a count beside the list
+    if (boosted) return follow();
+    const [one, another] = held ? elt.querySelectorAll(held) : [];
+    if (held !== null && (another || !focused(one))) focused(elt);
   });
-  on("htmx:afterSettle", ({ detail }) => {
-    for (const part of detail.elt.querySelectorAll("[data-keep-scroll]")) part.scrollTop = places.get(part.id) ?? 0;
-    for (const one of detail.elt.querySelectorAll("details[id]")) one.open ||= unfolded.has(one.id);
-    for (const box of boxes(detail.elt)) box.checked = ticked.has(box.value);
-    const news = detail.elt.dataset.say ?? detail.elt.querySelector("[data-outcome] h2")?.textContent;
+  on("htmx:afterSettle", ({ detail: { elt } }) => {
+    each(elt, SCROLLS, (part) => { if (places.has(part.id)) part.scrollTop = places.get(part.id); });
+    each(elt, FOLDS, (one) => { one.open ||= unfolded.has(one.id); });
+    each(elt, TICKS, (box) => { box.checked = ticked.has(box.value); });
+    const news = elt.dataset.say ?? elt.querySelector("[data-outcome] h2")?.textContent;
     if (news && news !== told) say(news.trim());
     told = news ?? told;
   });

@@ -4,19 +4,21 @@
 const on = addEventListener;
 const byId = (id) => document.getElementById(id);
 const first = (path) => document.querySelector(path);
+const each = (root, path, act) => root.querySelectorAll(path).forEach(act);
 const active = () => document.activeElement;
 // What is heard, and not seen.
 const say = (text) => { byId("say").textContent = text; };
 on("change", ({ target }) => {
   const name = target.closest?.("[data-look]")?.dataset.look;
   if (!name) return;
-  if (target.value) document.documentElement.dataset[name] = target.value;
-  else delete document.documentElement.dataset[name];
+  const { dataset } = document.documentElement;
+  if (target.value) dataset[name] = target.value;
+  else delete dataset[name];
   const secure = location.protocol === "https:" ? "; secure" : "";
   document.cookie = `keyturn_${name}=${target.value}; path=/; max-age=31536000; samesite=lax${secure}`;
 });
 
 // What only works with script is not there without it, nor before all scripts have run.
-const revealScripted = (root) => root.querySelectorAll("[data-needs-script]").forEach((part) => { part.hidden = false; });
+const revealScripted = (root) => each(root, "[data-needs-script]", (part) => { part.hidden = false; });
 on("DOMContentLoaded", () => revealScripted(document));
 on("htmx:afterSettle", ({ target }) => revealScripted(target));

@@ -3,16 +3,16 @@
 "use strict";
 (() => {
   const KEY = "keyturn-notify";
-  const on = () => window.Notification?.permission === "granted" && localStorage.getItem(KEY) === "on";
+  const told = () => window.Notification?.permission === "granted" && localStorage.getItem(KEY) === "on";
   const page = first("[data-notify-state]");
   const show = () => {
     if (!page || !window.Notification) return;
     const denied = Notification.permission === "denied";
-    first("[data-notify]").hidden = on() || denied;
-    first("[data-notify-off]").hidden = !on();
-    page.textContent = denied ? "This browser was told not to; change it in its settings." : on() ? "You are told in this browser." : "You are not told in this browser.";
+    first("[data-notify]").hidden = told() || denied;
+    first("[data-notify-off]").hidden = !told();
+    page.textContent = denied ? "This browser was told not to; change it in its settings." : told() ? "You are told in this browser." : "You are not told in this browser.";
   };
-  addEventListener("click", async ({ target }) => {
+  on("click", async ({ target }) => {
     if (target.closest?.("[data-notify-off]")) localStorage.removeItem(KEY);
     else if (target.closest?.("[data-notify]") && await Notification.requestPermission() === "granted") localStorage.setItem(KEY, "on");
     show();
@@ -22,7 +22,7 @@
   const count = (root) => Number(root.querySelector("[data-waiting]")?.dataset.waiting);
   let known = count(document);
   const look = async () => {
-    if (!document.hidden || !on()) return;
+    if (!document.hidden || !told()) return;
     const answer = await fetch(first("[data-go=q]").href);
     const now = answer.ok ? count(new DOMParser().parseFromString(await answer.text(), "text/html")) : known;
     if (now > known) {
@@ -31,6 +31,6 @@
     }
     known = now;
   };
-  addEventListener("refresh", look);
-  addEventListener("visibilitychange", () => { known = count(document); });
+  on("refresh", look);
+  on("visibilitychange", () => { known = count(document); });
 })();

@@ -37,7 +37,7 @@
   const absolute = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "long" });
 
   const tick = () => {
-    for (const time of document.querySelectorAll("time[data-time]")) {
+    each(document, "time[data-time]", (time) => {
       const at = Date.parse(time.dateTime);
       const text = words[time.dataset.time]?.(at);
       if (text && text !== time.textContent) time.textContent = text;
@@ -45,7 +45,7 @@
         time.title = absolute.format(at);
         time.dataset.local = "";
       }
-    }
+    });
   };
   tick();
   setInterval(tick, 1000);

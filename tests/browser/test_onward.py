@@ -66,6 +66,23 @@ def test_no_new_page_is_opened(visit: Visit) -> None:
     shows(page, asked[2], left=3)
 
 
+def test_leaving_a_case_costs_no_event_for_each_of_its_elements(visit: Visit) -> None:
+    """Hundreds of them, twice each, were half of what the next case kept waiting."""
+    stage = fresh_stage()
+    asked = [stage.ask(decide_within=1_000 + n) for n in range(2)]
+    page = open_first(visit, stage, asked[0])
+    page.evaluate(
+        """() => {
+          globalThis.farewells = 0;
+          addEventListener("htmx:beforeCleanupElement", () => { farewells += 1; });
+        }"""
+    )
+    page.keyboard.press("j")
+    shows(page, asked[1], left=2)
+    assert page.locator("#case *").count() > 100
+    assert 0 < page.evaluate("farewells") < 20  # the case, the list and its counts
+
+
 def test_an_answer_that_is_refused_comes_back_in_place(visit: Visit) -> None:
     stage = fresh_stage()
     asked = [stage.ask() for _ in range(2)]
