@@ -26,6 +26,7 @@ from tenants.models import Member
 from tenants.pages import MemberRequest, member_page
 
 HEARTBEAT: Final = 15.0  # seconds; also the longest that a lost right is not noticed
+GATHERED: Final = 0.1  # seconds: what changes within them is told together
 RETRY: Final = 2_000  # milliseconds that a browser waits before it connects again
 
 
@@ -73,12 +74,17 @@ async def _events(
 
 
 async def _next(news: News) -> frozenset[str]:
-    """The topics that changed, or none when only time has passed."""
+    """The topics that changed, or none when only time has passed.
+
+    One action changes several; and who made it is answered before the streams are asked
+    who they are.
+    """
     try:
         async with asyncio.timeout(HEARTBEAT):
             await news.wait()
     except TimeoutError:
         return frozenset()
+    await asyncio.sleep(GATHERED)
     return frozenset(news.take())
 
 

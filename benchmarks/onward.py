@@ -38,6 +38,10 @@ NEXT = """() => new Promise(done => {
   form.requestSubmit();
 })"""
 
+# Milliseconds that each case is on the screen for: far fewer than it takes to read one,
+# and enough for list and stream to come to rest.
+READING = 700
+
 FOLLOWED = """() =>
   document.querySelector(".req__link[aria-current]")?.pathname === location.pathname
 """
@@ -80,10 +84,9 @@ def _decided(
     page, times = context.new_page(), []
     page.goto(f"/t/{stage.house.tenant.slug}/queue/{asked[0].id}?view=mine")
     for _ in asked[1:]:
+        page.wait_for_timeout(READING)
         times.append(page.evaluate(NEXT))
-        page.wait_for_function(
-            FOLLOWED
-        )  # the list, so that it does not cost the next one
+        page.wait_for_function(FOLLOWED)
     return Figure(name="decided → next case painted", times=tuple(times), rate=0)
 
 
