@@ -19,6 +19,7 @@ from config.demo.seed.cast import FJORDLINE, INVOICE_AGENT
 from config.demo.seed.seeding import decide_some, seed
 from config.demo.steps import Steps
 from config.demo.waiting import TooLate, wait_for, wait_until_up
+from config.embedded.prefixed import Output
 from config.embedded.supervisor import Supervisor
 from tenants.access import any_tenant
 
@@ -40,7 +41,7 @@ class Running:
 def running(
     place: Place,
     steps: Steps,
-    output: TextIO,
+    output: Output,
     *,
     log: TextIO | None = None,
     with_seed: bool = True,
@@ -50,6 +51,7 @@ def running(
     With a `log`, `output` only has the lines of those whose work is worth watching.
     """
     with alone(place.folder):
+        steps.expect(_to_come(place, with_seed=with_seed))
         roll = Roll(place.folder)
         if left := roll.end_leftovers():
             steps.say(f"Ended what a killed demo had left: {', '.join(left)}")
@@ -63,6 +65,12 @@ def running(
                 yield Running(place=place, processes=processes, record=record)
         finally:
             database.stop(place, steps)
+
+
+def _to_come(place: Place, *, with_seed: bool) -> int:
+    """Steps: the database's, two that fill it, and one that starts the programs."""
+    fills = with_seed and read_record(place.data_dir) is None
+    return database.expected_steps() + (2 if fills else 0) + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from config.demo.steps import Steps
 from config.demo.waiting import TooLate, wait_for
 from config.embedded.supervisor import Supervisor
 
+STEPS: Final = 5  # that it tells of
 INVOICE: Final = "INV-1042"
 CHECKS: Final = ("identity", "position", "effects", "authority")
 _TO_ASK: Final = 60.0  # seconds

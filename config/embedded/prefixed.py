@@ -3,13 +3,21 @@
 import threading
 from collections.abc import Collection
 from itertools import cycle
-from typing import Final, TextIO
+from typing import Final, Protocol, TextIO
 
 MOST: Final = 4096  # characters of a line
 _COLOURS: Final = ("36", "32", "35", "34", "33", "96", "92", "95")
 _CONTROL: Final = {
     code: f"\\x{code:02x}" for code in (*range(9), *range(10, 32), *range(127, 160))
 }
+
+
+class Output(Protocol):
+    """Where lines are written to: a terminal, a file, or what stands before one."""
+
+    def write(self, text: str, /) -> int: ...
+    def flush(self) -> None: ...
+    def isatty(self) -> bool: ...
 
 
 class Prefixed:
@@ -21,7 +29,7 @@ class Prefixed:
 
     def __init__(
         self,
-        output: TextIO,
+        output: Output,
         *,
         width: int = 10,
         log: TextIO | None = None,
@@ -56,7 +64,7 @@ class Prefixed:
         return self._marks[name]
 
 
-def _write(output: TextIO, line: str) -> None:
+def _write(output: Output, line: str) -> None:
     try:
         output.write(line)
         output.flush()

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self, TextIO
 
-from config.embedded.prefixed import Lines, Prefixed
+from config.embedded.prefixed import Lines, Output, Prefixed
 
 CHILD: Final = Path(__file__).with_name("child.py")
 TICK: Final = 0.1  # seconds between looks at who has ended
@@ -62,7 +62,7 @@ class Supervisor:
     def __init__(
         self,
         *,
-        output: TextIO = sys.stderr,
+        output: Output = sys.stderr,
         log: TextIO | None = None,
         shown: Collection[str] = (),
         grace: float = 10.0,

@@ -163,6 +163,15 @@ def test_it_says_where_to_go_and_as_whom(demo: Demo) -> None:
     assert "request for invoice INV-1042" in demo.text
 
 
+def test_its_steps_stand_together_and_are_numbered(demo: Demo) -> None:
+    wait_until(lambda: "│" in demo.text)  # the agent's own
+    before, _, _ = demo.text.partition("│")
+    done = [line.split()[1] for line in before.splitlines() if line.startswith("✓")]
+    assert done == ["1/5", "2/5", "3/5", "4/5", "5/5"]
+    assert "… 2/5 Creating tables, rules and roles: 1 of " in before
+    assert "Ctrl-C stops everything" in before
+
+
 def test_only_what_is_worth_watching_scrolls_by(demo: Demo) -> None:
     log = demo.data_dir / "logs" / "demo.log"
     wait_until(lambda: "worker     │" in log.read_text())

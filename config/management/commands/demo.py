@@ -7,12 +7,13 @@ from typing import Any, TextIO
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 
+from config.demo.held import held
 from config.demo.installation import running
 from config.demo.place import CannotStart, Place, add_options, settled
 from config.demo.processes import AlreadyRuns, is_alive
 from config.demo.record import read_record
 from config.demo.steps import Steps
-from config.demo.story import BrokeOff, Story
+from config.demo.story import STEPS, BrokeOff, Story
 from config.demo.summary import show_summary
 from config.demo.waiting import TooLate
 from config.embedded.supervisor import Supervisor
@@ -45,16 +46,18 @@ class Command(BaseCommand):
         steps = Steps(console)
         with (
             _log(place, "demo") as log,
-            running(
-                place, steps, sys.stderr, log=log, with_seed=with_seed
-            ) as installation,
+            held(sys.stderr) as lines,
+            running(place, steps, lines, log=log, with_seed=with_seed) as installation,
         ):
             show_summary(console, place, installation.record)
+            lines.release()
             installation.processes.wait()
 
     def play(self, place: Place, console: Console) -> None:
         """Tell the story; its last line is JSON. Exits 1 unless all of it is good."""
-        with _log(place, "story") as log, _story(place, Steps(console), log) as story:
+        steps = Steps(console)
+        steps.expect(STEPS)
+        with _log(place, "story") as log, _story(place, steps, log) as story:
             try:
                 story.tell()
             except BrokeOff as error:
