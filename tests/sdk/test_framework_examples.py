@@ -98,7 +98,7 @@ def test_what_died_between_the_payment_and_its_report_does_not_pay_again(
     if (
         name == "claude_agent"
     ):  # what is recorded is that the permission was handed over
-        assert (state, "is consumed" in again.stdout) == ("confirmed", True)
+        assert (state, "was permitted before" in again.stdout) == ("confirmed", True)
     else:
         assert state != "confirmed"
         assert "InDoubt: nobody knows what came of send_payment" in again.stderr

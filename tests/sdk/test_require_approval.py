@@ -112,6 +112,7 @@ def test_nobody_there_pauses_it_and_the_same_key_goes_on(world: World) -> None:
         gated(bank, key="Halden Paper/1240.00")(**ARGUMENTS)
     assert done.value.approval.effect is not None
     assert done.value.approval.effect.external_id == "PAY-1"
+    assert "was done before as PAY-1; another one needs another key" in str(done.value)
     assert len(bank.paid) == 1
 
 

@@ -38,7 +38,7 @@ from keyturn import calls, exact
 from keyturn.acting import Action, follow_and_end
 from keyturn.asks import Ask, Risk
 from keyturn.client import AsyncClient
-from keyturn.errors import Answered, KeyturnError, NotNow, Paused
+from keyturn.errors import Answered, DoneAlready, KeyturnError, NotNow, Paused
 from keyturn.flows import Flow
 from keyturn.histories import Histories
 from keyturn.tool_calls import refused
@@ -145,6 +145,8 @@ def _is_answer(no: Exception) -> bool:
 def _why(no: Exception) -> str:
     if isinstance(no, Answered):
         return f"A reviewer answers: {no.response}"
+    if isinstance(no, DoneAlready):  # it is the permission that was confirmed
+        return f"{no.approval.tool} was permitted before; look whether it happened"
     if isinstance(no, NotNow) and no.approval.next == "stop":
         return refused(no.approval)
     if not isinstance(no, KeyturnError):

@@ -185,6 +185,13 @@ class KeyReused(NotNow):
 class DoneAlready(NotNow):
     """The action has its outcome from an earlier call: `approval.effect`."""
 
+    def _say(self, approval: Approval) -> str:
+        effect = approval.effect
+        if effect is None or effect.state != "confirmed":
+            return f"{approval.tool} failed in an earlier call; ask with another key"
+        named = f" as {effect.external_id}" if effect.external_id else ""
+        return f"{approval.tool} was done before{named}; another one needs another key"
+
 
 class InDoubt(NotNow):
     """An earlier process took this action up and never said what came of it.
