@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+FOLDERS = ("docs", "examples", "sdk")
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(page for name in FOLDERS for page in sorted((ROOT / name).rglob("*.md"))),
+]
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
@@ -19,10 +23,16 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_page_is_linked_from_another() -> None:
-    linked = {target for page in PAGES for target, _ in _links(page) if target != page}
+    links = [(page, _shown(target)) for page in PAGES for target, _ in _links(page)]
+    linked = {target for page, target in links if target != page}
     records = ROOT / "docs" / "decisions"
     lonely = {page for page in PAGES if page not in linked and page.parent != records}
     assert not lonely
+
+
+def _shown(target: Path) -> Path:
+    """What is read where a link leads to a folder."""
+    return target / "README.md" if target.is_dir() else target
 
 
 def _links(page: Path) -> Iterator[tuple[Path, str]]:
