@@ -97,7 +97,8 @@ def main() -> int:
     if flaws or not mutants:
         return 1
     copy = _copied()
-    named = list(dict.fromkeys(test for one in mutants for test in one.tests))
+    # In order: pytest 9.1 may have lost a folder's fixtures by the time it comes back to it.
+    named = sorted({test for one in mutants for test in one.tests})
     with console.status("all named tests, unchanged"):
         status, output = _test(copy, named)
     if status != 0:
