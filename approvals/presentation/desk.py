@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from approvals.presentation.edit import Control
+from approvals.presentation.edit import Control, first_wrong
 from approvals.presentation.leave import Pick
 from approvals.presentation.proof import Proof
 
@@ -14,6 +14,13 @@ ACTS: Mapping[str, str] = {
     "request_changes": "Ask for changes",
     "edit": "Edit",
     "approve": "Approve",
+}
+# The answers that are given on a sheet of the page, by its id.
+SHEETS: Mapping[str, str] = {
+    "approve": "sheet-approve",
+    "reject": "sheet-reject",
+    "request_changes": "sheet-changes",
+    "respond": "sheet-respond",
 }
 NOT_OFFERED = "The agent asks for another kind of answer."
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -45,6 +52,16 @@ class SheetState:
     values: Mapping[str, str] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
     kept: bool = False
+
+    @property
+    def begin(self) -> str:
+        """The field that takes the focus."""
+        return first_wrong(self.errors)
+
+    @property
+    def place(self) -> str:
+        """The id of that field where the form stands before the case, or of the form."""
+        return f"returned-{self.begin}" if self.begin else "outcome"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +101,17 @@ class Desk:
     def kept(self) -> Mapping[str, SheetState]:
         """The form whose words go back into their sheet, by verdict."""
         return {self.form.verdict: self.form} if self.form and self.form.kept else {}
+
+    @property
+    def returned(self) -> str:
+        """The verdict whose form stands before the case, and has no sheet besides."""
+        return self.form.verdict if self.form and not self.form.kept else ""
+
+    @property
+    def sheets(self) -> tuple[tuple[str, str], ...]:
+        """Each verdict that this person can give, and the id of its sheet."""
+        elsewhere = {*self.blocked, self.returned}
+        return tuple(one for one in SHEETS.items() if one[0] not in elsewhere)
 
     @property
     def answers_only(self) -> bool:

@@ -13,6 +13,11 @@ from approvals.presentation.proof import Proof
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+def first_wrong(errors: Mapping[str, str]) -> str:
+    """The field that is wrong first; '' where none is, or the form as a whole."""
+    return "" if "" in errors else next(iter(errors), "")
+
+
 class Control:
     """One value's control. `kind` is one of
 

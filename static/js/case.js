@@ -3,8 +3,8 @@
 (() => {
   const hex = (bytes) => [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-  // SHA-256 over the domain, one zero byte and the canonical envelope: what the server
-  // signed for must be what this page carries.
+  // Over the domain, a zero byte and the canonical envelope: what was signed for must
+  // be what this page carries.
   const recompute = async (envelope) => {
     const bytes = new TextEncoder().encode(`keyturn/approval/v1\0${envelope}`);
     return hex(await crypto.subtle.digest("SHA-256", bytes));
@@ -16,7 +16,7 @@
   };
   const verify = async (part) => {
     if (!crypto.subtle) return verdict(part, false, "This browser computes digests only over https.");
-    const same = (await recompute(part.dataset.envelope)) === part.dataset.verify;
+    const same = await recompute(part.dataset.envelope) === part.dataset.verify;
     verdict(part, same, same ? "Recomputed here: the same" : "Recomputed here: DIFFERENT. Do not approve");
   };
   const copy = async (part) => {
@@ -37,8 +37,8 @@
     if (target.matches("form[data-answer]")) setTimeout(() => each(target, "[type=submit]", (button) => { button.disabled = true; }));
   });
 
-  // Approving opens only once the end of the frame has been in view. Without script the
-  // whole page is open anyway. What was shown once, and was drawn anew the same, stays so.
+  // Approving opens only once the end of the frame has been in view. What was shown once,
+  // and was drawn anew the same, stays so.
   let shown = "";
   const gate = () => {
     const now = `${location.pathname} ${byId("case")?.dataset.seen}`;
@@ -48,7 +48,7 @@
     const word = button.querySelector("span"), seen = first("[data-seen-words]");
     const label = word.textContent, sheet = button.getAttribute("popovertarget");
     const close = (closed) => {
-      button.setAttribute("aria-disabled", closed);
+      button.ariaDisabled = closed;
       closed ? button.removeAttribute("popovertarget") : button.setAttribute("popovertarget", sheet);
       word.textContent = closed ? "Read all of it first" : label;
       seen.hidden = closed;
@@ -60,9 +60,7 @@
       watch.disconnect();
     });
     watch.observe(end);
-    button.addEventListener("click", () => {
-      if (button.getAttribute("aria-disabled") === "true") end.scrollIntoView({ block: "end" });
-    });
+    button.onclick = () => { if (button.ariaDisabled === "true") end.scrollIntoView(false); };
   };
 
   gate();
@@ -72,4 +70,6 @@
     gate();
     if (boosted) (elt.querySelector("[data-outcome]") ?? elt).focus();
   });
+  // No refresh scrolls to a place in a page.
+  on("htmx:configRequest", ({ detail }) => { [detail.path] = detail.path.split("#"); });
 })();

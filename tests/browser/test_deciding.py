@@ -222,6 +222,31 @@ CLOSED_AND_PRESSED = """() => {
 }"""
 
 
+def test_the_letter_leads_to_the_form_that_came_back(
+    visit: Visit, stage: Stage
+) -> None:
+    request, page = stage.ask(), visit(stage.bob).page
+    page.goto(address(stage, request))
+    page.keyboard.press("r")
+    expect(page.get_by_role("dialog").get_by_label("Your reason")).to_be_focused()
+    page.keyboard.type("  ")
+    page.keyboard.press("Control+Enter")
+    field = page.locator("#outcome").get_by_label("Your reason")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("  ")
+    page.locator("#case-title").focus()
+    for _ in range(2):  # the second time the place is in the address already
+        page.keyboard.press("r")
+        expect(field).to_be_focused()
+        page.locator("#case-title").focus()
+    expect(page.locator(".sheet:popover-open")).to_have_count(0)
+    page.get_by_role("link", name="Reject").click()
+    expect(field).to_be_focused()
+    page.keyboard.type("Not this month.")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Rejected by Bob").first).to_be_visible()
+
+
 def test_a_sheet_that_was_just_closed_takes_no_letters(
     visit: Visit, stage: Stage
 ) -> None:

@@ -90,6 +90,17 @@ def test_the_focus_stays_while_the_list_is_drawn_anew(visit: Visit) -> None:
     expect(page.locator("#list")).to_be_focused()
 
 
+def test_no_refresh_scrolls_back_to_a_place_in_the_page(visit: Visit) -> None:
+    """Such as the one that an address led to, or the link that skips to the content."""
+    stage = fresh_stage()
+    page = visit(stage.bob, **PHONE).page
+    page.goto(f"/t/{stage.house.tenant.slug}/queue/{stage.ask().id}#h-facts")
+    page.evaluate("scrollTo(0, 0)")
+    stage.ask()
+    expect(page.locator("#count-q")).to_have_text("2")
+    assert page.evaluate("scrollY") == 0
+
+
 def test_the_focus_stays_on_the_case_whose_button_is_gone(visit: Visit) -> None:
     stage = fresh_stage()
     stage.policy(wait=3_600)

@@ -6,7 +6,7 @@ from typing import Final
 
 from approvals.delegations import decider
 from approvals.models import Decision, Request
-from approvals.pages.case.desk import blocked_answers
+from approvals.pages.case.desk import blocked_answers, proof_of
 from approvals.pages.case.record import CaseRecord
 from approvals.presentation.controls import reply_controls
 from approvals.presentation.desk import SheetState
@@ -26,11 +26,6 @@ from approvals.problems import (
 )
 from kernel.problems import Problem
 
-# The field beside which a problem is shown; anything else concerns the whole form.
-FIELDS: Final = {
-    REASON_NEEDED.code: "reason",
-    REAUTHENTICATE.code: "password",
-}
 # There is nothing left to answer: the page says what has happened instead.
 SHEETS: Final = frozenset({"approve", "reject", "respond", "request_changes"})
 OVER: Final = frozenset(
@@ -76,7 +71,14 @@ def _errors(record: CaseRecord, problem: Problem | None) -> dict[str, str]:
     said = f"{problem.title}. {problem.detail}"
     if problem.code == RESPONSE_INVALID.code:
         return _reply_errors(record, problem.pointer or "", said)
-    return {FIELDS.get(problem.code, ""): said}
+    return {_field(record, problem): said}
+
+
+def _field(record: CaseRecord, problem: Problem) -> str:
+    """Beside which a problem is shown; anything else concerns the form as a whole."""
+    if problem.code == REAUTHENTICATE.code:
+        return proof_of(record).field
+    return "reason" if problem.code == REASON_NEEDED.code else ""
 
 
 def _reply_errors(record: CaseRecord, pointer: str, said: str) -> dict[str, str]:

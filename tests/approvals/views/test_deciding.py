@@ -1,5 +1,6 @@
 """Deciding in the browser: one answer, told at once; what was typed is never lost."""
 
+import re
 from typing import Any
 
 import pytest
@@ -95,6 +96,31 @@ def test_an_answer_by_schema_keeps_its_types(stage: Stage) -> None:
     ("said", "field"),
     [
         ({"/centre": "", "/days": "3"}, "/centre"),
+@pytest.mark.parametrize(
+    ("verdict", "said", "letter", "place"),
+    [
+        ("reject", {"reason": "  "}, "r", "returned-reason"),
+        ("request_changes", {"reason": "  "}, "c", "returned-reason"),
+        ("respond", {"response": "  "}, "s", "returned-response"),
+        ("approve", {"reason": "x" * 4_001}, "a", "returned-reason"),
+        ("respond", {"/centre": "", "/days": "3"}, "s", "returned-/centre"),
+    ],
+)
+def test_a_form_that_came_back_is_the_only_one_of_its_answer(
+    stage: Stage, verdict: str, said: dict[str, str], letter: str, place: str
+) -> None:
+    """Its letter and its button lead to the field that is wrong, where typing begins."""
+    request = stage.ask(**({"response_schema": SCHEMA} if "/centre" in said else {}))
+    response = reader(stage).decide(request.id, verdict, **said)
+    html = response.content.decode()
+    assert response.status_code == 422
+    assert html.count(f'type="hidden" name="verdict" value="{verdict}"') == 1
+    assert f'href="#{place}" data-key="{letter}"' in html
+    (field,) = re.findall(r"<[^<>]* autofocus[^<>]*>", html)
+    assert f'id="{place}"' in field
+    assert returned(response).values.items() >= said.items()
+
+
         ({"/centre": '"4200"', "/days": "three"}, "/days"),
         ({"/centre": '"4200"', "/days": "0"}, "/days"),
         ({"/centre": '"9"', "/days": "3"}, "/centre"),
