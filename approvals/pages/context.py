@@ -12,6 +12,7 @@ from approvals.context.build import CONTEXT_TOO_SMALL
 from approvals.context.pieces import Piece, Trust
 from approvals.models import Request
 from approvals.pages.addresses import address, short_name
+from approvals.pages.selection import Selection
 from approvals.pages.viewer import Viewer
 from approvals.presentation.context import ContextPage, DroppedRow, PieceRow, Seen
 from approvals.problems import NOT_FOUND
@@ -24,13 +25,13 @@ ABOUT: Final = re.compile(r"(?:request|action|policy|effect|external):([0-9a-f-]
 HIDDEN: Final = "About a request on a queue that you do not see."
 
 
-def context_page(viewer: Viewer, request_id: UUID) -> ContextPage:
+def context_page(viewer: Viewer, request_id: UUID, selection: Selection) -> ContextPage:
     """Raises `not_found` for a request that the viewer may not see, before all else."""
     request = _visible(viewer, request_id)
     page = ContextPage(
         label=short_name("REQ", request.id),
         title=request.title,
-        case_href=address("case", viewer.slug, request.id),
+        case_href=address("case", viewer.slug, request.id, query=selection.query),
         now=database_now(),
         max_tokens=_wanted(request).max_tokens,
     )

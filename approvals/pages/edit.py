@@ -1,7 +1,8 @@
 """The edit page: controls, then the comparison, and what the edit costs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import rfc8785
@@ -11,15 +12,18 @@ from approvals.models import Decision
 from approvals.pages.addresses import address, short_name
 from approvals.pages.case.desk import asks_who
 from approvals.pages.case.record import CaseRecord
+from approvals.pages.selection import Selection
 from approvals.policy import Obligation
 from approvals.policy.obligation import Verdict
 from approvals.presentation.arguments import argument_tree
 from approvals.presentation.controls import controls
 from approvals.presentation.differences import differences
-from approvals.presentation.edit import Control, EditCost, EditView
-from approvals.presentation.reading import filled
+from approvals.presentation.edit import Control, EditCost, EditView, first_wrong
+from approvals.presentation.moved import Moved, moved
+from approvals.presentation.reading import filled, leaves
 from approvals.presentation.words import counted
 from approvals.separation import standing
+from approvals.services.asking import as_short_as
 from tenants.models import ApiKey
 
 
@@ -33,34 +37,49 @@ class Edited:
     errors: Mapping[str, str] = field(default_factory=dict)
 
 
-def edit_view(record: CaseRecord, edited: Edited) -> EditView:
+def edit_view(record: CaseRecord, selection: Selection, edited: Edited) -> EditView:
     """The first step, or the second once `edited.arguments` are there."""
     original = record.envelope.action.arguments
     proposed = original if edited.arguments is None else edited.arguments
     owed = _owed(record, proposed)
     compared = edited.arguments is not None
-    id, slug = record.request.id, record.slug
+    id, slug, query = record.request.id, record.slug, selection.query
+    offered = _controls(record, original, edited)
     return EditView(
         label=short_name("REQ", id),
         title=record.request.title,
         tool=record.request.tool.name,
-        href=address("edit", slug, id),
-        case_href=address("case", slug, id),
-        decide_href=address("decide", slug, id),
+        href=address("edit", slug, id, query=query),
+        case_href=address("case", slug, id, query=query),
+        decide_href=address("decide", slug, id, query=query),
         digest=bytes(record.revision.digest).hex(),
         revision=record.revision.number,
         now=record.now,
-        controls=_controls(record, original, edited),
+        controls=offered,
         costs=_costs(record, owed),
         counts=_editor_counts(record, owed),
+        expiry=_expiry(record, owed),
         reason=edited.reason,
         reason_required=record.envelope.obligation.reason == "always",
         reauthentication=asks_who(record),
         errors=edited.errors,
+        begin=first_wrong(edited.errors) if edited.errors else _first_editable(offered),
         differences=tuple(differences(original, proposed)) if compared else (),
         tree=argument_tree(proposed, schema_of(record)) if compared else None,
         arguments_text=rfc8785.dumps(proposed).decode() if compared else "",
     )
+
+
+def _first_editable(offered: Iterable[Control]) -> str:
+    return next((one.name for one in leaves(offered) if one.kind != "fixed"), "")
+
+
+def _expiry(record: CaseRecord, owed: Obligation) -> Moved | None:
+    """The time to decide begins anew, where people are asked again."""
+    if owed.verdict is not Verdict.REQUIRE_REVIEW:
+        return None
+    within = as_short_as(record.envelope.obligation, owed).decide_within
+    return moved(record.request.due_at, record.now + timedelta(seconds=within))
 
 
 def schema_of(record: CaseRecord) -> Any:

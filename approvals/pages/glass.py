@@ -10,6 +10,7 @@ from approvals.pages.case.asked import keys_of
 from approvals.pages.case.desk import ASKED_FOR, proof_of, sight_of
 from approvals.pages.case.exact import exact_action
 from approvals.pages.case.record import CaseRecord
+from approvals.pages.selection import Selection
 from approvals.presentation.glass import BreakView
 from approvals.presentation.proof import Proof
 from approvals.presentation.shell import Notice
@@ -37,24 +38,25 @@ def why_sealed(record: CaseRecord) -> Problem | None:
     return None
 
 
-def glass_href(record: CaseRecord) -> str:
+def glass_href(record: CaseRecord, selection: Selection) -> str:
     """For those who may; nothing for others."""
     if why_sealed(record) is not None:
         return ""
-    return address(PLACE, record.slug, record.request.id)
+    return address(PLACE, record.slug, record.request.id, query=selection.query)
 
 
 def break_view(
     record: CaseRecord,
+    selection: Selection,
     *,
     confirming: bool,
     reason: str = "",
     errors: Mapping[str, str] | None = None,
 ) -> BreakView:
-    request = record.request
+    request, query = record.request, selection.query
     return BreakView(
-        href=address(PLACE, record.slug, request.id),
-        case_href=address("case", record.slug, request.id),
+        href=address(PLACE, record.slug, request.id, query=query),
+        case_href=address("case", record.slug, request.id, query=query),
         label=short_name("REQ", request.id),
         title=request.title,
         agent=request.agent.name,

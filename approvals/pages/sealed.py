@@ -5,6 +5,7 @@ altered; it must not fail, and it must not hide the rest of the list.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from approvals.envelope import UNREADABLE, Action, Envelope
@@ -23,6 +24,14 @@ def sealed_record(envelope: Envelope) -> Mapping[str, Any]:
 def sealed_obligation(envelope: Envelope) -> Obligation | None:
     try:
         return envelope.obligation
+    except UNREADABLE:
+        return None
+
+
+def sealed_expiry(envelope: Envelope) -> datetime | None:
+    """Until when that wording could be decided on."""
+    try:
+        return envelope.decide_by
     except UNREADABLE:
         return None
 

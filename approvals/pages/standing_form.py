@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from approvals.pages.addresses import address, short_name
 from approvals.pages.case import CaseRecord
+from approvals.pages.selection import Selection
 from approvals.pages.standing import bound_rows
 from approvals.policy.beforehand import Bounds, Constraint, is_amount, leaves
 from approvals.presentation.arguments import exact_text
@@ -55,10 +56,10 @@ def offered(record: CaseRecord) -> tuple[Bounds | None, str]:
         return None, problem.detail
 
 
-def make_view(record: CaseRecord, given: Given) -> MakeView:
+def make_view(record: CaseRecord, given: Given, selection: Selection) -> MakeView:
     """The form, with what was typed; or why there is none."""
     bounds, why_not = offered(record)
-    request, post = record.request, given.post
+    request, post, query = record.request, given.post, selection.query
     requester = record.sealed.get("requester", {})
     arguments = leaves(record.envelope.action.arguments) if bounds else {}
     opened = [path for path in arguments if bounds and path in bounds.open]
@@ -70,8 +71,8 @@ def make_view(record: CaseRecord, given: Given) -> MakeView:
     return MakeView(
         label=short_name("REQ", request.id),
         title=request.title,
-        case_href=address("case", record.slug, request.id),
-        action=address("standing_make", record.slug, request.id),
+        case_href=address("case", record.slug, request.id, query=query),
+        action=address("standing_make", record.slug, request.id, query=query),
         digest=bytes(record.revision.digest).hex(),
         tool=request.tool.name,
         agent=request.agent.name,

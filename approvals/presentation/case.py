@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from approvals.presentation.arguments import ArgumentNode, Money
 from approvals.presentation.desk import Desk
+from approvals.presentation.moved import Moved
 from approvals.presentation.progress import Progress
 from approvals.presentation.shell import Notice
 
@@ -73,12 +74,16 @@ class ChangeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What differs from an earlier revision, who caused it and why they asked."""
+    """What differs from an earlier revision, who caused it and why they asked.
+
+    `expiry` is there where it has another time to decide.
+    """
 
     since: str
     rows: tuple[ChangeRow, ...]
     by: str = ""
     reason: str = ""
+    expiry: Moved | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

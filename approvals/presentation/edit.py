@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from approvals.presentation.arguments import ArgumentNode
+from approvals.presentation.moved import Moved
 from approvals.presentation.proof import Proof
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 def first_wrong(errors: Mapping[str, str]) -> str:
     """The field that is wrong first; '' where none is, or the form as a whole."""
     return "" if "" in errors else next(iter(errors), "")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
     """One value's control. `kind` is one of
 
@@ -84,7 +85,8 @@ class EditView:
     First step: `controls` POST to `href` with digest and reason. Second step:
     `differences` and `tree` (the arguments as they would be) are set, and the form
     POSTs verdict=edit, digest, reason and `arguments_text` (JSON, as `arguments`) to
-    `decide_href`. `counts` says whether the editor's own key counts afterwards.
+    `decide_href`. `counts` says whether the editor's own key counts afterwards, `expiry`
+    whether another time to decide holds then. `begin` names the field that takes the focus.
     """
 
     label: str
@@ -99,6 +101,8 @@ class EditView:
     controls: tuple[Control, ...]
     costs: tuple[EditCost, ...] = ()
     counts: bool = False
+    expiry: Moved | None = None
+    begin: str = ""
     reason: str = ""
     reason_required: bool = False
     reauthentication: Proof | None = None

@@ -14,6 +14,7 @@ from approvals.pages.case.attempt import Attempt
 from approvals.pages.frame import frame
 from approvals.pages.glass import PLACE, break_view, why_sealed
 from approvals.pages.index import read_index
+from approvals.pages.selection import Selection
 from approvals.problems import DIGEST_CHANGED, REASON_NEEDED, REAUTHENTICATE
 from approvals.services.break_glass import break_glass
 from approvals.views.desk import show_desk, to_case
@@ -104,7 +105,11 @@ def _show(
         if sealed is None:
             said = request.POST.get("reason", reason)
             glass = break_view(
-                record, confirming=confirming, reason=said, errors=errors
+                record,
+                Selection.read(request.GET),
+                confirming=confirming,
+                reason=said,
+                errors=errors,
             )
             shell = frame(request.user, viewer, read_index(viewer), place="queue")
     if sealed is not None:

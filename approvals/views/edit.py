@@ -14,6 +14,7 @@ from approvals.pages.case.desk import blocked_answers
 from approvals.pages.edit import Edited, edit_view, schema_of
 from approvals.pages.frame import frame
 from approvals.pages.index import read_index
+from approvals.pages.selection import Selection
 from approvals.presentation.controls import controls
 from approvals.presentation.reading import Misread, by_name, read_controls
 from approvals.problems import NO_RIGHT, NOT_PENDING
@@ -63,7 +64,8 @@ def _show(
         if refused is None:
             edited = step(record)
             shell = frame(request.user, viewer, read_index(viewer), place="queue")
-            context = {"shell": shell, "edit": edit_view(record, edited)}
+            shown = edit_view(record, Selection.read(request.GET), edited)
+            context = {"shell": shell, "edit": shown}
     if refused is not None:
         return show_desk(request, id, Attempt(verdict="edit", problem=refused))
     flawed = 422 if edited.errors and status == 200 else status

@@ -13,6 +13,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from approvals.pages.addresses import address
+from approvals.pages.selection import Selection
 from approvals.problems import NOT_FOUND
 from approvals.views.request import DeskRequest
 
@@ -31,7 +32,8 @@ def leave(request: DeskRequest, id: UUID, back_to: str) -> HttpResponse:
     values = {k: str(v) for k, v in request.POST.items() if k not in DROPPED}
     form = [back_to, str(id)]
     request.session[KEY] = {"form": form, "at": time.time(), "values": values}
-    back = urlencode({"next": address(back_to, request.member.slug, id)})
+    query = Selection.read(request.GET).query
+    back = urlencode({"next": address(back_to, request.member.slug, id, query=query)})
     there = f"{_place(request)}?{back}"
     return HttpResponse(status=303, headers={"Location": there})
 

@@ -11,6 +11,7 @@ from approvals.pages.addresses import address
 from approvals.pages.case import read_case
 from approvals.pages.frame import frame
 from approvals.pages.index import read_index
+from approvals.pages.selection import Selection
 from approvals.pages.standing import standing_view, standings_view
 from approvals.pages.standing_form import Given, make_view, read_terms
 from approvals.presentation.shell import Notice, Shell
@@ -97,7 +98,8 @@ def _form(
 ) -> HttpResponse:
     with missing_is_404(), tenant_transaction(request.member.tenant_id):
         record = read_case(viewer_of(request), id)
-        context = {"shell": _shell(request), "make": make_view(record, given)}
+        made = make_view(record, given, Selection.read(request.GET))
+        context = {"shell": _shell(request), "make": made}
     return render(request, "approvals/standing_make.html", context, status=status)
 
 

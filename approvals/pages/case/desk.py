@@ -59,7 +59,9 @@ def desk_of(
     kept = form if form and form.verdict not in blocked else None
     return Desk(
         href=address("decide", record.slug, record.request.id, query=selection.query),
-        edit_href=address("edit", record.slug, record.request.id),
+        edit_href=address(
+            "edit", record.slug, record.request.id, query=selection.query
+        ),
         digest=bytes(record.revision.digest).hex(),
         agent=record.request.agent.name,
         mode=record.request.tool.mode,

@@ -7,7 +7,7 @@ from approvals.models import Revision
 from approvals.pages.addresses import address, short_name
 from approvals.pages.case.record import CaseRecord
 from approvals.pages.disguise import count_disguised
-from approvals.pages.sealed import sealed_record
+from approvals.pages.sealed import sealed_expiry, sealed_record
 from approvals.presentation.arguments import argument_tree, exact_text, money
 from approvals.presentation.case import (
     ChangeRow,
@@ -17,6 +17,7 @@ from approvals.presentation.case import (
     SecretRow,
 )
 from approvals.presentation.differences import differences
+from approvals.presentation.moved import Moved, moved
 from checkpoints.models import Tool
 from checkpoints.secrets import PREFIX, Use
 from kernel.canonical import canonical_bytes
@@ -78,8 +79,16 @@ def changes(record: CaseRecord) -> tuple[Changes, ...]:
             ),
             by=author_of(record, record.revision),
             reason=_words_of_author(record),
+            expiry=_expiry(record) if record.is_open else None,
         ),
     )
+
+
+def _expiry(record: CaseRecord) -> Moved | None:
+    """Each revision has its own time to decide."""
+    if record.before is None:
+        return None
+    return moved(sealed_expiry(record.before), sealed_expiry(record.envelope))
 
 
 MOST_DIFFERENCES: Final = 12

@@ -98,11 +98,11 @@ def case_view(
         timeline=_timeline(record),
         decisions=decision_rows(record.slug, record.decisions),
         explanation=request.explanation,
-        context_href=address("context", record.slug, request.id),
+        context_href=address("context", record.slug, request.id, query=selection.query),
         context_named=request.context_id is not None,
         desk=desk_of(record, selection, _recap(record, exact), form),
-        progress=progress_of(record),
-        standing_href=_standing_href(record),
+        progress=progress_of(record, selection),
+        standing_href=_standing_href(record, selection),
         notice=notice or news_of(record),
         erased_at=request.session.erased_at,
         place=place.words,
@@ -112,11 +112,11 @@ def case_view(
         onward_href=place.onward_href,
         remarks=remarks_of(record, selection),
         broken=broken_notice(record),
-        glass_href=glass_href(record),
+        glass_href=glass_href(record, selection),
     )
 
 
-def _standing_href(record: CaseRecord) -> str:
+def _standing_href(record: CaseRecord, selection: Selection) -> str:
     """For whoever approved it at the time, where policy lets them agree beforehand."""
     mine, given = record.mine, {Request.State.APPROVED, Request.State.CONSUMED}
     if mine is None or mine.standing_id or mine.dismissed_at or not record.obligation:
@@ -125,7 +125,9 @@ def _standing_href(record: CaseRecord) -> str:
     permitted = record.obligation.beforehand is not None
     if not (agreed and permitted):
         return ""
-    return address("standing_make", record.slug, record.request.id)
+    return address(
+        "standing_make", record.slug, record.request.id, query=selection.query
+    )
 
 
 def place_of(index: Index, selection: Selection, record: CaseRecord) -> Place:

@@ -11,6 +11,7 @@ from approvals.pages.case.outcome import refusal, state_of
 from approvals.pages.case.record import CaseRecord
 from approvals.pages.case.telling import TELLING
 from approvals.pages.pins import pins_of, pins_waiting
+from approvals.pages.selection import Selection
 from approvals.presentation.progress import CheckPin, Progress, Step
 from checkpoints.models import Tool
 
@@ -25,7 +26,7 @@ LAST_STEP: Final = {
 }
 
 
-def progress_of(record: CaseRecord) -> Progress | None:
+def progress_of(record: CaseRecord, selection: Selection) -> Progress | None:
     """None before an approval, and where an ending was not about verification."""
     state = state_of(record)
     if state is None:
@@ -37,10 +38,11 @@ def progress_of(record: CaseRecord) -> Progress | None:
         steps=_steps(record, state),
         pins=_pins(record, state),
         usable_until=record.grant.expires_at if record.grant else None,
-        revoke_href=_revoke_href(record),
+        revoke_href=_revoke_href(record, selection),
         waits_until=_waits_until(record),
     )
-    return _with_effect(record, TELLING[state](record, plain))
+    told = TELLING[state](record, plain)
+    return _with_effect(record, told, _resolve_href(record, selection))
 
 
 def _pins(record: CaseRecord, state: str) -> tuple[CheckPin, ...]:
@@ -103,30 +105,30 @@ def _waits_until(record: CaseRecord) -> datetime | None:
     return grant.not_before if grant.not_before > record.now else None
 
 
-def _revoke_href(record: CaseRecord) -> str:
+def _revoke_href(record: CaseRecord, selection: Selection) -> str:
     """While the grant is live, whoever decides on the queue may end it."""
     live = record.grant is not None and record.grant.state == Grant.State.LIVE
     approved = record.request.state == Request.State.APPROVED
     if not (live and approved and "decide" in record.rights):
         return ""
-    return address("revoke", record.slug, record.request.id)
+    return address("revoke", record.slug, record.request.id, query=selection.query)
 
 
-def _resolve_href(record: CaseRecord) -> str:
+def _resolve_href(record: CaseRecord, selection: Selection) -> str:
     """Where nothing else can prove it, whoever holds the right says what happened."""
     stuck = state_of(record) == "needs_attention"
     if not stuck or "resolve" not in record.rights:
         return ""
-    return address("resolve", record.slug, record.request.id)
+    return address("resolve", record.slug, record.request.id, query=selection.query)
 
 
-def _with_effect(record: CaseRecord, told: Progress) -> Progress:
+def _with_effect(record: CaseRecord, told: Progress, resolve_href: str) -> Progress:
     effect = record.effect
     if effect is None:
         return told
     return replace(
         told,
-        resolve_href=_resolve_href(record),
+        resolve_href=resolve_href,
         effect_id=str(effect.id),
         external_id=effect.external_id,
         attempts=attempt_rows(

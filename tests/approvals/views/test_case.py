@@ -1,17 +1,19 @@
 """The case: the sealed action, why it was asked, whose key, what it rests on."""
 
 import json
+import re
 
 import pytest
 
 from approvals.models import Decision, Request
-from approvals.services.queues import take_right
+from approvals.services.queues import give_right, take_right
 from kernel.canonical import APPROVAL_DOMAIN
 from sessions.contract import Claim
 from sessions.models import Run
 from sessions.services.runs import record_transition
 from tenants.models import Role
 from tests.approvals.stage import Stage
+from tests.approvals.standing_stage import PERMITS
 from tests.approvals.superuser import overdue, superuser
 from tests.approvals.test_resume import work_all
 from tests.approvals.views.browsing import reader
@@ -299,6 +301,25 @@ def test_a_reopened_request_forgets_the_refusal_once_reworded(stage: Stage) -> N
     arguments = {"payee": "Halden Paper Supply", "amount": "1.00"}
     stage.answer(request, verdict=V.EDIT, arguments=arguments, reason="Less.")
     assert reader(stage).case(request.id).progress is None
+
+
+@pytest.mark.parametrize("state", ["pending", "approved"])
+def test_every_way_from_a_case_leads_back_to_its_list(stage: Stage, state: str) -> None:
+    give_right(
+        tenant_id=stage.tenant_id,
+        by=stage.house.alice.id,
+        queue_id=stage.queue.id,
+        right="break_glass",
+        member_id=stage.bob.id,
+    )
+    stage.policy(break_glass=True, standing=PERMITS, wait=3_600)
+    request = stage.ask()
+    if state == "approved":
+        stage.answer(request)
+    html = reader(stage).get(f"queue/{request.id}?risk=high").content.decode()
+    ways = set(re.findall(rf'"([^"]*/requests/{request.id}/[^"]*)"', html))
+    assert len(ways) >= {"pending": 6, "approved": 3}[state]
+    assert {way for way in ways if not way.endswith("?risk=high")} == set()
 
 
 def test_neighbours_are_those_of_the_list(stage: Stage) -> None:

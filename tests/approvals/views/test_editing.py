@@ -1,8 +1,11 @@
 """Editing in the browser: typed values, a comparison first, and what it costs."""
 
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from approvals.models import Decision, Request
+from approvals.presentation.moved import Moved
 from tests.approvals.stage import ARGUMENTS, Stage
 from tests.approvals.views.browsing import Reader, reader
 
@@ -18,7 +21,7 @@ def compare(bob: Reader, request: Request, **changed: str) -> Any:
     return bob.post(f"requests/{request.id}/edit", said)
 
 
-def keep(bob: Reader, request: Request, response: Any) -> Any:
+def keep(bob: Reader, response: Any) -> Any:
     """The second step: post what the comparison page holds."""
     edit = response.context["edit"]
     form = {
@@ -27,7 +30,7 @@ def keep(bob: Reader, request: Request, response: Any) -> Any:
         "reason": edit.reason,
         "arguments": edit.arguments_text,
     }
-    return bob.post(f"requests/{request.id}/decide", form)
+    return bob.post(edit.decide_href.removeprefix(f"{bob.home}/"), form)
 
 
 def test_each_value_has_a_control(stage: Stage) -> None:
@@ -48,9 +51,7 @@ def test_the_comparison_comes_before_anything_is_recorded(stage: Stage) -> None:
 
 def test_what_is_kept_becomes_the_next_revision(stage: Stage) -> None:
     request, bob = stage.ask(), reader(stage)
-    response = keep(
-        bob, request, compare(bob, request, amount="1000.00", urgent="true")
-    )
+    response = keep(bob, compare(bob, request, amount="1000.00", urgent="true"))
     assert response.status_code == 303
     case = bob.case(request.id)
     shown = {node.name: node.text for node in case.exact.arguments.children}
@@ -59,6 +60,57 @@ def test_what_is_kept_becomes_the_next_revision(stage: Stage) -> None:
         {"payee": "Halden Paper Supply", "amount": "1000.00", "urgent": "true"},
     )
     assert case.desk.blocked["approve"]  # the editor turns no key here
+
+
+def test_the_list_that_one_came_from_is_kept_to_the_end(stage: Stage) -> None:
+    request, bob = stage.ask(), reader(stage)
+    query = "view=mine&risk=high"
+    desk = bob.get(f"queue/{request.id}?{query}").context["case"].desk
+    assert desk.edit_href.endswith(f"/edit?{query}")
+    form = AS_IT_IS | {"/amount": "1000.00"}
+    said = {"digest": desk.digest, "reason": "Less.", **form}
+    compared = bob.post(f"requests/{request.id}/edit?{query}", said)
+    edit = compared.context["edit"]
+    assert edit.case_href.endswith(f"/queue/{request.id}?{query}")
+    assert edit.href.endswith(f"/edit?{query}")
+    kept = keep(bob, compared)
+    assert kept.headers["Location"].endswith(f"/queue/{request.id}?{query}")
+
+
+def test_typing_begins_in_the_first_value_or_in_the_first_that_is_wrong(
+    stage: Stage,
+) -> None:
+    request, bob = stage.ask(), reader(stage)
+    for response, place in (
+        (bob.get(f"requests/{request.id}/edit"), "edit/amount"),
+        (compare(bob, request, payee="x" * 201), "edit/payee"),
+    ):
+        html = response.content.decode()
+        (field,) = re.findall(r"<[^<>]* autofocus[^<>]*>", html)
+        assert f'id="{place}"' in field
+
+
+def test_another_time_to_decide_is_said_before_and_after(stage: Stage) -> None:
+    request, bob = stage.ask(), reader(stage)
+    stage.policy(decide_within=600)
+    compared = compare(bob, request, amount="1000.00")
+    before, after = request.due_at, datetime.now(UTC) + timedelta(minutes=10)
+    told = compared.context["edit"].expiry
+    assert told.before == before
+    assert abs(told.after - after) < timedelta(minutes=1)
+    assert "It then expires at" in compared.content.decode()
+    keep(bob, compared)
+    case = bob.case(request.id)
+    assert case.changes[0].expiry == Moved(before, case.decide_by)
+    page = bob.get(f"queue/{request.id}").content.decode()
+    said = page[page.index("the time to decide began anew") :]
+    assert [at in said[:600] for at in map(shown, (case.decide_by, before))] == [
+        True
+    ] * 2
+
+
+def shown(at: datetime) -> str:
+    return f'datetime="{at.isoformat()}"'
 
 
 def test_a_value_that_does_not_fit_is_said_beside_its_control(stage: Stage) -> None:
@@ -85,14 +137,14 @@ def test_a_stale_edit_is_compared_with_what_is_asked_now(stage: Stage) -> None:
     theirs = {**ARGUMENTS, "amount": "900.00"}
     carol = stage.reviewer()
     stage.answer(request, by=carol, verdict=V.EDIT, arguments=theirs, reason="x")
-    response = keep(bob, request, mine)
+    response = keep(bob, mine)
     edit = response.context["edit"]
     assert response.status_code == 409
     assert [(one.before, one.after) for one in edit.differences] == [
         ('"900.00"', '"1000.00"')
     ]
     assert edit.reason == "Less."
-    assert keep(bob, request, response).status_code == 303  # having read it
+    assert keep(bob, response).status_code == 303  # having read it
 
 
 def test_the_cost_is_told_before(stage: Stage) -> None:
@@ -111,7 +163,7 @@ def test_where_the_policy_counts_the_editor_the_page_says_so(stage: Stage) -> No
     stage.policy(editor_counts=True)
     request, bob = stage.ask(), reader(stage)
     assert bob.get(f"requests/{request.id}/edit").context["edit"].counts
-    keep(bob, request, compare(bob, request, amount="1000.00"))
+    keep(bob, compare(bob, request, amount="1000.00"))
     assert stage.fresh(request).state == "approved"
 
 
