@@ -4,8 +4,8 @@ import re
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Q, TextField
-from django.db.models.functions import Cast, Right
+from django.db.models import Q, TextField, Value
+from django.db.models.functions import Cast, Right, Upper
 
 from approvals.models import Request
 from approvals.pages.viewer import Viewer
@@ -70,5 +70,6 @@ def _by_short_name(text: str) -> Q | None:
 
 
 def _by_external_id(text: str) -> Q:
-    effects = Effect.objects.filter(external_id=text).values("request")
+    """As people type it: capitals do not matter."""
+    effects = Effect.objects.filter(known_as=Upper(Value(text))).values("request")
     return Q(id__in=effects)

@@ -1,6 +1,10 @@
 """One externally visible action, and each attempt to bring it about."""
 
+from typing import Any
+
+from django.core.checks import CheckMessage
 from django.db import models
+from django.db.models.functions import Upper
 
 from checkpoints.models.tool import Tool
 from sessions.models import Run
@@ -15,6 +19,16 @@ STATES = [
     "absent",
     "needs_attention",
 ]
+
+
+class Computed(models.GeneratedField):
+    """A column that the database computes.
+
+    Django would ask it whether it can, also where only models and settings are checked.
+    """
+
+    def check(self, **kwargs: Any) -> list[CheckMessage]:
+        return super().check(**{**kwargs, "databases": []})
 
 
 class Effect(TenantModel):
@@ -41,6 +55,12 @@ class Effect(TenantModel):
     state = models.CharField(max_length=16, choices=State)
     attempt = models.PositiveIntegerField(default=1)
     external_id = models.CharField(max_length=255, blank=True)
+    # How it is looked for, a column because row security uses no index over a function.
+    known_as = Computed(
+        expression=Upper("external_id"),
+        output_field=models.TextField(),
+        db_persist=True,
+    )
     due_at = models.DateTimeField(null=True)  # when it must be looked at again
     ended_at = models.DateTimeField(null=True)
 
@@ -67,8 +87,8 @@ class Effect(TenantModel):
             ),
             models.Index(fields=["tenant", "request"], name="effect_of_request"),
             models.Index(
-                fields=["tenant", "external_id"],
-                condition=~models.Q(external_id=""),
+                fields=["tenant", "known_as"],
+                condition=~models.Q(known_as=""),
                 name="effect_known_outside",
             ),
         ]

@@ -85,7 +85,11 @@ KEPT: Final = {
     "approvals_verificationreport": {"code": CODE, "door": CODE, "refusal": CODE},
     "checkpoints_attempt": {"outcome": CODE, "status_digest": DIGEST},
     "checkpoints_checkpoint": {"closes": "ids of requests", "digest": DIGEST},
-    "checkpoints_effect": {"key": DIGEST, "state": CODE},
+    "checkpoints_effect": {
+        "key": DIGEST,
+        "known_as": "computed from the external id, and empty when that one is",
+        "state": CODE,
+    },
     "checkpoints_restorereport": {"code": CODE, "door": CODE},
 }
 

@@ -1,6 +1,7 @@
 """The trace: which parts it holds, what each follows from, and how they are laid out."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.models import Decision, Request
+from checkpoints.models import Effect
+from kernel.ids import new_id
+from kernel.scope import tenant_transaction
 from oversight.pages.trace.page import _cut
 from oversight.presentation.trace import LANES, WIDTH, Graph, Part, draw_trace
 from sessions.contract import Claim
@@ -19,6 +23,7 @@ from sessions.services.items import append_items
 from sessions.services.runs import record_transition
 from tenants.services import deactivate_member
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
+from tests.approvals.superuser import superuser
 from tests.approvals.test_resume import work_all
 from tests.approvals.views.browsing import reader
 from tests.approvals.views.test_deciding import stuck
@@ -188,6 +193,41 @@ def test_one_search_for_what_was_made_outside_leads_to_its_trace(stage: Stage) -
     assert hers == f"{bob.home}/runs/{request.run_id}/trace?request={request.id}"
     view = alice.client.get(hers).context["trace"]
     assert part(view, "outside").label == "CR-771"
+    for who, there in ((bob, mine), (alice, hers)):  # however it is typed
+        assert who.get("queue?q=cr-771").headers["Location"] == there
+
+
+def test_what_was_made_outside_is_found_by_an_index(stage: Stage) -> None:
+    """Also under row security, which lets a function of ours look at no other's rows."""
+    fill(stage, stuck(stage), count=300)
+    with CaptureQueriesContext(connection) as captured:
+        reader(stage).get("queue?q=cr-7")
+    (sought,) = {one["sql"] for one in captured if "known_as" in one["sql"]}
+    with tenant_transaction(stage.tenant_id), connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN {sought}")
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    assert re.search(r"Index Cond: .*known_as = 'CR-7'", plan), plan
+
+
+def fill(stage: Stage, request: Request, *, count: int) -> None:
+    """So many effects of one tenant that it matters how one of them is found."""
+    with tenant_transaction(stage.tenant_id):
+        Effect.objects.bulk_create(
+            Effect(
+                tenant_id=stage.tenant_id,
+                run_id=request.run_id,
+                tool_id=request.tool_id,
+                request=new_id(),
+                grant=new_id(),
+                key=number.to_bytes(32),
+                action=b"{}",
+                state="confirmed",
+                external_id=f"CR-{number}",
+            )
+            for number in range(count)
+        )
+    with superuser() as postgres:
+        postgres.execute("ANALYZE checkpoints_effect")
 
 
 def test_it_costs_no_more_for_many_parts(stage: Stage) -> None:
