@@ -3,7 +3,9 @@
 from typing import Final
 from uuid import UUID
 
-from approvals.models import Request
+from django.db.models import OuterRef, Subquery
+
+from approvals.models import Decision, Request
 from approvals.pages.addresses import address, short_name
 from approvals.pages.folding import folded, in_reading_order
 from approvals.pages.index import Index
@@ -35,7 +37,7 @@ def earlier(viewer: Viewer, selection: Selection, said: str) -> Notice | None:
         rows = Request.objects.filter(id=UUID(said), queue_id__in=viewer.sees)
     except ValueError:
         return None
-    found = rows.select_related("tool").first()
+    found = rows.select_related("tool").annotate(said=WORDS).first()
     if found is None:
         return None
     return Notice(
@@ -44,9 +46,21 @@ def earlier(viewer: Viewer, selection: Selection, said: str) -> Notice | None:
         icon="key-turned" if found.state in APPROVED else "check",
         href=address("case", viewer.slug, found.id, query=selection.query),
         link="See what comes of it" if found.state in APPROVED else "Open it again",
+        said=found.said or "",
     )
 
 
+# What a person wrote with the last answer that counts.
+WORDS: Final = Subquery(
+    Decision.objects.filter(
+        request_id=OuterRef("id"),
+        revision__number=OuterRef("revision"),
+        member__isnull=False,
+        dismissed_at=None,
+    )
+    .order_by("-created_at", "-id")
+    .values("reason")[:1]
+)
 BECAME: Final = {
     S.PENDING: "your answer is recorded",
     S.CHANGES_REQUESTED: "changes were asked for",

@@ -17,7 +17,10 @@ class NavItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """What happened, what did not, what now. `tone` is '', warn or bad."""
+    """What happened, what did not, what now. `tone` is '', warn or bad.
+
+    `said` is what a person wrote with it, in their own words.
+    """
 
     title: str
     sentence: str = ""
@@ -41,6 +44,7 @@ class Shell:
     tenant: str
     person: str
     role: str
+    said: str = ""
     home_href: str
     sign_out_href: str
     security_href: str

@@ -8,6 +8,7 @@ from approvals.models import Decision, Request
 from approvals.pages.case.asked import keys_of
 from approvals.pages.case.outcome import refusal
 from approvals.pages.case.record import CaseRecord
+from approvals.pages.case.timeline import words_of
 from approvals.presentation.shell import Notice
 from approvals.presentation.words import counted, span
 from checkpoints.models import Tool
@@ -72,6 +73,7 @@ def _changes_requested(record: CaseRecord) -> Notice:
         sentence=f"{_nothing(record)}. {record.request.agent.name} has been told and "
         f"answers with a new revision.{left}",
         icon="changes",
+        said=_said(record, V.REQUEST_CHANGES),
     )
 
 
@@ -81,6 +83,7 @@ def _rejected(record: CaseRecord) -> Notice:
         title=f"Rejected by {'policy' if by == 'Policy' else by}",
         sentence=f"{_nothing(record)}. {record.request.agent.name} is told.",
         icon="reject",
+        said=_said(record, V.REJECT),
     )
 
 
@@ -89,6 +92,7 @@ def _answered(record: CaseRecord) -> Notice:
         title=f"Answered by {_by(record, V.RESPOND)}",
         sentence="The action does not happen. The run continues with the answer.",
         icon="answer",
+        said=_said(record, V.RESPOND),
     )
 
 
@@ -143,6 +147,12 @@ def _by(record: CaseRecord, verdict: Decision.Verdict) -> str:
     """Who gave the verdict that ended it."""
     people = [decider(one) for one in record.counted if one.verdict == verdict]
     return " and ".join(people) or "Somebody"
+
+
+def _said(record: CaseRecord, verdict: Decision.Verdict) -> str:
+    """What they wrote who gave it."""
+    words = (words_of(one) for one in record.counted if one.verdict == verdict)
+    return "\n\n".join(filter(None, words))
 
 
 NEWS: Final[Mapping[str, Callable[[CaseRecord], Notice | None]]] = {

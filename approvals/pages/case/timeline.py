@@ -97,7 +97,7 @@ def standing_href(slug: str, decision: Decision) -> str:
 
 def words_of(decision: Decision) -> str:
     """What the person wrote: their answer where they gave one, then their reason."""
-    if decision.member is None:
+    if decision.member_id is None:
         return ""
     answer = "" if decision.response is None else exact_text(decision.response)
     return "\n\n".join(filter(None, [answer, decision.reason]))

@@ -64,9 +64,20 @@ def test_approving_leads_back_to_the_case_which_shows_it(stage: Stage) -> None:
 def test_the_other_answers(
     stage: Stage, verdict: str, said: dict[str, str], state: str
 ) -> None:
-    request = stage.ask()
-    assert reader(stage).decide(request.id, verdict, **said).status_code == 303
+    request, bob = stage.ask(), reader(stage)
+    assert bob.decide(request.id, verdict, **said).status_code == 303
     assert stage.fresh(request).state == state
+    assert bob.case(request.id).notice.said in said.values()  # for whoever reads it
+
+
+def test_a_reason_is_as_visible_as_any_text(stage: Stage) -> None:
+    request, bob = stage.ask(), reader(stage)
+    bob.decide(request.id, "reject", reason="<b>No\u202e")
+    html = bob.get(f"queue/{request.id}").content.decode()
+    head = html[html.index('id="outcome"') : html.index("case__head")]
+    assert "&lt;b&gt;No" in head
+    assert "U+202E" in head
+    assert "\u202e" not in html
 
 
 def test_the_selection_of_the_list_is_kept(stage: Stage) -> None:
@@ -85,17 +96,6 @@ def test_a_reason_that_is_missing_is_said_beside_its_field(stage: Stage) -> None
     assert counts(stage, request) == (0, 0, 0)
 
 
-def test_an_answer_by_schema_keeps_its_types(stage: Stage) -> None:
-    request = stage.ask(response_schema=SCHEMA)
-    said = {"/centre": '"4200"', "/days": "3"}
-    assert reader(stage).decide(request.id, "respond", **said).status_code == 303
-    assert stage.fresh(request).response == {"centre": "4200", "days": 3}
-
-
-@pytest.mark.parametrize(
-    ("said", "field"),
-    [
-        ({"/centre": "", "/days": "3"}, "/centre"),
 @pytest.mark.parametrize(
     ("verdict", "said", "letter", "place"),
     [
@@ -121,6 +121,17 @@ def test_a_form_that_came_back_is_the_only_one_of_its_answer(
     assert returned(response).values.items() >= said.items()
 
 
+def test_an_answer_by_schema_keeps_its_types(stage: Stage) -> None:
+    request = stage.ask(response_schema=SCHEMA)
+    said = {"/centre": '"4200"', "/days": "3"}
+    assert reader(stage).decide(request.id, "respond", **said).status_code == 303
+    assert stage.fresh(request).response == {"centre": "4200", "days": 3}
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        ({"/centre": "", "/days": "3"}, "/centre"),
         ({"/centre": '"4200"', "/days": "three"}, "/days"),
         ({"/centre": '"4200"', "/days": "0"}, "/days"),
         ({"/centre": '"9"', "/days": "3"}, "/centre"),

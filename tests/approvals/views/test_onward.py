@@ -66,6 +66,7 @@ def test_the_next_page_tells_what_became_of_the_last(
     assert case.earlier is not None
     assert case.earlier.title == f"REQ-{first.id.hex[-8:].upper()}: {words}"
     assert str(first.id) in case.earlier.href
+    assert case.earlier.said == "So."
 
 
 @pytest.mark.parametrize("rules", [1, 2])
