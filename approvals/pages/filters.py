@@ -7,7 +7,7 @@ from uuid import UUID
 
 from approvals.pages.addresses import address
 from approvals.pages.index import Entry, Index
-from approvals.pages.selection import NEWEST, SPANS, TAKEN, VIEWS, Selection
+from approvals.pages.selection import MY_OWN, NEWEST, SPANS, TAKEN, VIEWS, Selection
 from approvals.presentation.case import Link
 from approvals.presentation.queue import Facet, Filter, Filters, Option
 from approvals.presentation.words import span
@@ -16,7 +16,6 @@ NAMED: Final = {"queue": "Queue", "tool": "Tool", "agent": "Agent"}
 SPANNED: Final = {"age": "Asked over {} ago", "expiring": "Expires within {}"}
 CONTROLLED: Final = {*NAMED, *SPANNED, "view", "mine", "taken", "sort", "after"}
 MINE: Final = "Needs my key"
-MY_OWN: Final = "Decided by me"
 
 
 def chips(slug: str, selection: Selection) -> tuple[Facet, ...]:

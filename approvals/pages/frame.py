@@ -9,7 +9,6 @@ from django.urls import reverse
 from approvals.models import SavedView
 from approvals.pages.addresses import address
 from approvals.pages.broken import alarm
-from approvals.pages.filters import MY_OWN
 from approvals.pages.index import Index
 from approvals.pages.saved_views import (
     count_of,
@@ -17,7 +16,7 @@ from approvals.pages.saved_views import (
     saved_views,
     view_links,
 )
-from approvals.pages.selection import VIEWS, Selection
+from approvals.pages.selection import MY_OWN, VIEWS, Selection
 from approvals.pages.viewer import Viewer
 from approvals.presentation.shell import NavItem, Shell
 from tenants.access import memberships

@@ -191,7 +191,7 @@ def _empty(viewer: Viewer, selection: Selection, index: Index, decided: int) -> 
     if selection.is_narrowed:
         return Empty(
             title="Nothing matches",
-            sentence=f"{selection.heading}, without a filter, may hold more.",
+            sentence=f"{VIEWS[selection.view]}, without a filter, may hold more.",
             icon="filter",
             label="Remove every filter",
             href=address("queue", slug, query=Selection(view=selection.view).query),

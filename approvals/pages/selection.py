@@ -14,6 +14,7 @@ VIEWS: Final[Mapping[str, str]] = {
     "snoozed": "Put aside by me",
     "decided": "Decided",
 }
+MY_OWN: Final = "Decided by me"
 OPEN_VIEWS: Final = ("mine", "all", "soon", "changes", "snoozed")
 DEFAULT_VIEW: Final = "all"
 RISKS: Final = ("critical", "high", "medium", "low")
@@ -116,7 +117,8 @@ class Selection:
 
     @property
     def heading(self) -> str:
-        return VIEWS[self.view]
+        """As the way to it is called."""
+        return MY_OWN if self.view == "decided" and self.mine else VIEWS[self.view]
 
 
 def _known(given: Mapping[str, str], name: str, known: Container[str]) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from approvals.models import Decision, Request
-from approvals.pages.selection import OPEN_VIEWS, RISKS
+from approvals.pages.selection import OPEN_VIEWS, RISKS, VIEWS
 from approvals.services.queues import create_queue, give_right, take_right
 from checkpoints.services.tools import register_tool
 from sessions.services.runs import start_run
@@ -69,6 +69,13 @@ def test_counts_equal_the_list_that_they_head(
         facets = {facet.value: facet.count for facet in queue.facets}
         assert facets[risk] == len(queue.rows)
         assert {row.risk for row in queue.rows} <= {risk}
+
+
+@pytest.mark.parametrize("view", [*VIEWS, "decided&mine=1"])
+def test_a_list_is_headed_as_the_way_to_it_is_called(stage: Stage, view: str) -> None:
+    response = reader(stage).get(f"queue?view={view}")
+    (here,) = [item for item in response.context["shell"].views if item.current]
+    assert response.context["queue"].heading == here.label
 
 
 @pytest.fixture(scope="module")
