@@ -69,7 +69,8 @@ class GlassRow:
 class RightsThenView:
     """In the context as `rights`. Without `answer` nothing could be told: see `errors`.
 
-    `typed` is the time as it was written; `at` what it means.
+    `typed` is the time as it was written; `at` what it means. What it `became` at
+    `ended_at` is why nobody can now; nobody named a time where it is told of `just_before`.
     """
 
     now: datetime
@@ -90,5 +91,8 @@ class RightsThenView:
     spoilt: int = 0
     entries: int = 0
     unsigned: int = 0
+    became: str = ""
+    ended_at: datetime | None = None
+    just_before: bool = False
     json_href: str = ""
     errors: Mapping[str, str] = field(default_factory=dict)

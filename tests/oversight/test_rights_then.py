@@ -41,6 +41,7 @@ from tenants.services import (
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.views.browsing import reader
 from tests.audit.conftest import superuser as superuser
+from tests.examples.waiting import wait_until
 from tests.factories import Somebody, fresh_member, fresh_user
 
 V = Decision.Verdict
@@ -294,6 +295,48 @@ def test_what_is_said_of_a_member_nobody_signed_in_is_no_error(
     assert (before.unsigned, told.unsigned) == (0, 2)
     assert str(stage.bob.user) in before.answer
     assert str(stage.bob.user) not in told.answer
+
+
+@pytest.mark.parametrize(
+    ("verdict", "became"),
+    [
+        (V.APPROVE, "was approved"),
+        (V.REJECT, "was rejected"),
+        (V.REQUEST_CHANGES, "was sent back for changes"),
+    ],
+)
+def test_of_what_is_decided_the_page_begins_as_it_was_decided(
+    stage: Stage, verdict: Decision.Verdict, became: str
+) -> None:
+    """And says why nobody can now."""
+    request, alice = stage.ask(), reader(stage, stage.house.alice)
+    path = f"requests/{request.id}/rights"
+    assert alice.get(path).context["rights"].became == ""
+    stage.answer(request, verdict=verdict, reason="So.")
+    deactivate_member(
+        tenant_id=stage.tenant_id, by=stage.house.alice.id, member_id=stage.bob.id
+    )
+    page = alice.get(path)
+    rights = page.context["rights"]
+    assert rights.answer == f"{stage.bob.user} could have."
+    assert rights.became == became
+    assert f"Now nobody can: it {became} on" in page.content.decode()
+    said = alice.client.get(rights.json_href).json()
+    assert (said["state"], said["pinned"]["people"]) == ("pending", [str(stage.bob.id)])
+    now = alice.get(path, query_params={"at": _now(stage).isoformat()})
+    assert now.context["rights"].answer.startswith("Nobody: it was")
+
+
+def test_of_what_nobody_answered_it_begins_before_the_time_was_over(
+    stage: Stage,
+) -> None:
+    request = stage.ask(decide_within=1)
+    wait_until(lambda: _now(stage) > request.due_at)
+    reader(stage).decide(request.id, "approve")  # closes it by the clock
+    alice = reader(stage, stage.house.alice)
+    rights = alice.get(f"requests/{request.id}/rights").context["rights"]
+    assert (rights.became, rights.at < request.due_at) == ("expired", True)
+    assert rights.answer == f"{stage.bob.user} could have."
 
 
 def test_the_page_tells_a_removed_reviewer_of_the_past(stage: Stage) -> None:

@@ -1,14 +1,17 @@
 """Who could have approved a request at a time, and under which policies."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
+
+from django.db.models import QuerySet
 
 from approvals.checks import check_wording
 from approvals.checks.evidence import DECIDED
 from approvals.envelope import Envelope
 from approvals.models import Decision, Grant, Request, Revision
+from approvals.pages.sealed import sealed_expiry
 from audit.models import Entry
 from kernel.problems import NOT_FOUND
 from oversight.pages.rights.case import Case, Owed
@@ -32,6 +35,14 @@ ENDED: Final = {
     "grant.issued": "approved",
     DECIDED: "sent back for changes",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """How a question ended, and when."""
+
+    state: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +106,25 @@ def _queue(request: Request, revision: Revision) -> UUID:
     return request.queue_id
 
 
-def _state(request: Request, envelope: Envelope, at: datetime) -> str:
-    """By the last entry that opened or closed the question; a sweep may come late."""
+def closed(request: Request) -> Closed | None:
+    """How the question ended that was asked last; None while it is open."""
+    found = None
+    for kind, at in _turns(request).values_list("kind", "at"):
+        if kind in OPENED:
+            break
+        found = Closed(state=ENDED[kind], at=at)
+    return found
+
+
+def last_open(request: Request, end: Closed) -> datetime:
+    """The moment before its end; of what nobody answered, that before its time was over."""
+    revision = Revision.objects.filter(request=request).latest("number")
+    due = sealed_expiry(Envelope(bytes(revision.envelope)))
+    return min(end.at, due or end.at) - timedelta.resolution
+
+
+def _turns(request: Request) -> QuerySet[Entry]:
+    """The entries that opened or closed the question, the newest first."""
     grants = Grant.objects.filter(request=request).values_list("id", flat=True)
     sent_back = Decision.objects.filter(
         request=request, verdict=Decision.Verdict.REQUEST_CHANGES
@@ -105,8 +133,13 @@ def _state(request: Request, envelope: Envelope, at: datetime) -> str:
         tenant_id=request.tenant_id,
         subject_id__in=[request.id, *grants, *sent_back],
         kind__in=[*OPENED, *ENDED],
-        at__lte=at,
     )
-    last = rows.order_by("-seq").values_list("kind", flat=True).first()
+    return rows.order_by("-seq")
+
+
+def _state(request: Request, envelope: Envelope, at: datetime) -> str:
+    """By the last of them until then; a sweep may come late."""
+    turns = _turns(request).filter(at__lte=at)
+    last = turns.values_list("kind", flat=True).first()
     late = "expired" if at >= envelope.decide_by else "pending"
     return ENDED.get(last or "", late)

@@ -13,7 +13,13 @@ from approvals.pages.viewer import Viewer
 from kernel.clock import database_now
 from kernel.problems import NOT_FOUND, Problem
 from oversight.pages.moments import NO_TIME, read_moment
-from oversight.pages.rights.answer import Answer, who_could_have
+from oversight.pages.rights.answer import (
+    Answer,
+    Closed,
+    closed,
+    last_open,
+    who_could_have,
+)
 from oversight.pages.rights.case import Owed, RuleThen
 from oversight.pages.rights.ways import StandingThen
 from oversight.pages.trace.asked import policy_page
@@ -39,8 +45,9 @@ VERDICTS: Final = {
 def rights_view(viewer: Viewer, request_id: UUID, typed: str) -> RightsThenView:
     """Raises `not_found` for a request that is not seen."""
     request, now = _request(viewer, request_id), database_now()
-    at = read_moment(typed) if typed else now
-    shown = _frame(viewer, request, now, typed)
+    end = closed(request)
+    at = read_moment(typed) if typed else _begin(request, end, now)
+    shown = _frame(viewer, request, now, typed, at) | _ended(end, typed)
     if at is None:
         return RightsThenView(**shown, errors={"at": NO_TIME})
     try:
@@ -83,9 +90,23 @@ def _request(viewer: Viewer, request_id: UUID) -> Request:
     return found
 
 
+def _begin(request: Request, end: Closed | None, now: datetime) -> datetime:
+    """What is decided is asked about as it was decided."""
+    return last_open(request, end) if end else now
+
+
+def _ended(end: Closed | None, typed: str) -> dict[str, Any]:
+    if end is None:
+        return {}
+    became = end.state if end.state == "expired" else f"was {end.state}"
+    return {"became": became, "ended_at": end.at, "just_before": not typed}
+
+
 def _frame(
-    viewer: Viewer, request: Request, now: datetime, typed: str
+    viewer: Viewer, request: Request, now: datetime, typed: str, at: datetime | None
 ) -> dict[str, Any]:
+    local = timezone.localtime(at or now)
+    named = typed or (at.isoformat() if at and at != now else "")
     return {
         "now": now,
         "case_href": address("case", viewer.slug, request.id),
@@ -93,10 +114,10 @@ def _frame(
         "title": request.title,
         "here": address("rights_then", viewer.slug, request.id),
         "json_href": address(
-            "rights_then_json", viewer.slug, request.id, query={"at": typed}
+            "rights_then_json", viewer.slug, request.id, query={"at": named}
         ),
-        "zone": timezone.localtime(now).tzname() or "",
-        "typed": typed or timezone.localtime(now).strftime("%Y-%m-%dT%H:%M:%S"),
+        "zone": local.tzname() or "",
+        "typed": typed or local.strftime("%Y-%m-%dT%H:%M:%S"),
     }
 
 
