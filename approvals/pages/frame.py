@@ -18,7 +18,7 @@ from approvals.pages.saved_views import (
 )
 from approvals.pages.selection import MY_OWN, VIEWS, Selection
 from approvals.pages.viewer import Viewer
-from approvals.presentation.shell import NavItem, Shell
+from approvals.presentation.shell import NavItem, Shell, Ways
 from tenants.access import memberships
 from tenants.models import User
 
@@ -80,9 +80,7 @@ def frame(
             viewer, ADMINISTERED if viewer.membership.administers else (), place
         ),
         views=views(viewer, selection, index, saved) if selection else (),
-        views_href=address("views", viewer.slug, query=selection.first_page().query)
-        if selection
-        else "",
+        views_href=_views_href(viewer, selection) if selection else "",
         switch_href=reverse("home") if several else None,
         live_href=address("stream", viewer.slug, query=about),
         find_href=address("queue", viewer.slug),
@@ -99,14 +97,19 @@ def places(
     return _items(viewer, (*PLACES, *overseen), place, counts)
 
 
-def counted_ways(
-    viewer: Viewer, selection: Selection, index: Index
-) -> tuple[NavItem, ...]:
+def counted_ways(viewer: Viewer, selection: Selection, index: Index) -> Ways:
     """Those beside the list that say how much is there, for a list that is drawn anew."""
     saved = saved_views(viewer)
     ways = places(viewer, "queue", index, saved)
-    ways += views(viewer, selection, index, saved)
-    return tuple(item for item in ways if item.count is not None)
+    return Ways(
+        nav=tuple(item for item in ways if item.counted),
+        views=views(viewer, selection, index, saved),
+        views_href=_views_href(viewer, selection),
+    )
+
+
+def _views_href(viewer: Viewer, selection: Selection) -> str:
+    return address("views", viewer.slug, query=selection.first_page().query)
 
 
 def _items(
@@ -122,6 +125,7 @@ def _items(
             icon=icon,
             key=key,
             count=counts.get(name),
+            counted=name in counts,
             current=name == place,
         )
         for name, label, icon, key in ways
@@ -138,6 +142,7 @@ def views(
         label=MY_OWN,
         href=address("queue", slug, query=own.query),
         current=selection.first_page() == own,
+        key="view-own",
     )
     saved = view_links(slug, kept, selection, index)
     named = mine.current or any(item.current for item in saved)

@@ -5,14 +5,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavItem:
-    """One way to go. `key` is the letter after `g` (q, r), or names a view; `count` is shown as it is."""
+    """One way to go. `key` is the letter after `g` (q, r); `count` is shown as it is.
+
+    What is `counted` keeps a place for its count also while there is none.
+    """
 
     label: str
     href: str
     icon: str = ""
     count: int | None = None
+    counted: bool = False
     current: bool = False
     key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """What stands beside a list and follows it: counted places, and the views whole,
+    since another page of the same person may have made or removed one.
+    """
+
+    nav: tuple[NavItem, ...]
+    views: tuple[NavItem, ...]
+    views_href: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +44,7 @@ class Notice:
     icon: str = "info"
     href: str = ""
     link: str = ""
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +60,6 @@ class Shell:
     tenant: str
     person: str
     role: str
-    said: str = ""
     home_href: str
     sign_out_href: str
     security_href: str

@@ -1,11 +1,12 @@
 """Saved views on the page: saved, begun with, counted, and nobody else's."""
 
+import re
 from typing import Any
 
 from approvals.models import Decision
 from approvals.presentation.saved_views import SavedViewsPage
 from approvals.presentation.shell import NavItem
-from approvals.services.saved_views import save_view
+from approvals.services.saved_views import delete_view, save_view
 from tenants.models import Role
 from tests.approvals.stage import Stage
 from tests.approvals.views.browsing import Reader, reader
@@ -39,6 +40,32 @@ def test_a_list_is_saved_and_found_beside_the_queue_with_its_count(
     assert not beside(bob, "?risk=low")["Grave"].current
     stage.ask()
     assert beside(bob)["Grave"].count == 2 == bob.queue("?risk=high").pages.total
+
+
+def test_a_list_that_is_drawn_anew_brings_the_views_as_they_are_now(
+    stage: Stage,
+) -> None:
+    """Those too that another page has made or removed since this one was opened."""
+    bob = reader(stage)
+    headers = {"HX-Request": "true", "HX-Target": "list"}
+    page = bob.get("queue").content.decode()
+    gone = save_view(stage.bob.person, name="Grave", query="risk=high", default=True)
+    again = bob.get("queue", headers=headers).content.decode()
+    assert "Grave" in again
+    assert_each_has_a_place(again, page)
+    page = bob.get("queue").content.decode()
+    delete_view(stage.bob.person, view_id=gone.id)
+    save_view(stage.bob.person, name="Found", query="q=x", default=True)
+    again = bob.get("queue", headers=headers).content.decode()
+    assert "Grave" not in again
+    assert_each_has_a_place(again, page)
+
+
+def assert_each_has_a_place(part: str, page: str) -> None:
+    """Whatever is exchanged beside the list is on the page that is open."""
+    brought = re.findall(r'id="([^"]+)"[^<>]* hx-swap-oob', part)
+    assert len(brought) >= 3
+    assert [one for one in brought if f'id="{one}"' not in page] == []
 
 
 def test_one_begins_with_ones_own_or_else_with_everybodys(stage: Stage) -> None:
