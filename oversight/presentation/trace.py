@@ -6,13 +6,15 @@ stands there: then in the next column. An edge takes whichever of four ways cros
 fewest parts. Units are SVG's user units.
 """
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
 from approvals.presentation.words import span
+from kernel.visible import single_line
 
 LANES: Final = ("Session", "State", "Model", "Request", "People", "Checks", "Outside")
 WIDTH: Final = 136
@@ -27,6 +29,8 @@ TALL_X: Final = 81
 TALL_WIDTH: Final = 250
 TALL_RISE: Final = 66
 LONGEST: Final = 14  # characters that fit into a part
+TALL_LONGEST: Final = 28
+NUMBER: Final = re.compile(r"\W?\d{1,8}\Z")
 MOST_ACROSS: Final = 1_100
 A_GAP: Final = timedelta(minutes=2)  # more than this is time left out
 
@@ -177,8 +181,8 @@ class TraceView:
 
 
 def draw_trace(parts: Sequence[Part]) -> Graph:
-    """The picture of `parts`, which are in the order of time."""
-    places = _placed(parts)
+    """The picture of `parts`, which are in the order of time, cut where they must be."""
+    places = _placed([_short(part, LONGEST) for part in parts])
     columns = max((place.column for place in places), default=0) + 1
     axis = TOP + len(LANES) * RISE
     return Graph(
@@ -189,9 +193,24 @@ def draw_trace(parts: Sequence[Part]) -> Graph:
         edges=tuple(_edges(places)),
         ticks=tuple(_ticks(places)),
         lanes=tuple((name, TOP + n * RISE + 27) for n, name in enumerate(LANES)),
-        steps=tuple(_steps(parts)),
+        steps=tuple(_steps([_short(part, TALL_LONGEST) for part in parts])),
         tall_height=len(parts) * TALL_RISE + 2 * TOP,
     )
+
+
+def _short(part: Part, most: int) -> Part:
+    return replace(part, label=cut(part.label, most), note=cut(part.note, most))
+
+
+def cut(text: str, most: int) -> str:
+    """At most `most` characters. A number at the end, which tells one from others of
+    its kind, is kept."""
+    plain = single_line(text)
+    if len(plain) <= most:
+        return plain
+    number = NUMBER.search(plain)
+    end = number[0] if number else ""
+    return f"{plain[: most - 1 - len(end)]}…{end}"
 
 
 def _placed(parts: Sequence[Part]) -> tuple[Place, ...]:

@@ -205,6 +205,20 @@ COVERED = """() => document.activeElement.getBoundingClientRect().left
     < document.querySelector(".graph__lanes").getBoundingClientRect().right"""
 
 
+def test_arrows_of_a_trace_have_heads(visit: Visit, gallery: Gallery) -> None:
+    """In both of its pictures: across, and downwards."""
+    page = visit(gallery.reader, viewport={"width": 1280, "height": 900}).page
+    page.goto(gallery.pages["trace"])
+    for width in (1280, 375):
+        page.set_viewport_size({"width": width, "height": 812})
+        assert page.evaluate(LENT) == ["tip", "tip-key"]
+
+
+# Markers whose own picture is displayed: only these are drawn where they are named.
+LENT = """() => [...document.querySelectorAll("marker")]
+    .filter(one => one.closest("svg").checkVisibility()).map(one => one.id)"""
+
+
 OVERFLOW = """() => document.documentElement.scrollWidth
     - document.documentElement.clientWidth"""
 

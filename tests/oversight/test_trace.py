@@ -15,8 +15,15 @@ from approvals.models import Decision, Request
 from checkpoints.models import Effect
 from kernel.ids import new_id
 from kernel.scope import tenant_transaction
-from oversight.pages.trace.page import _cut
-from oversight.presentation.trace import LANES, WIDTH, Graph, Part, draw_trace
+from oversight.presentation.trace import (
+    LANES,
+    LONGEST,
+    WIDTH,
+    Graph,
+    Part,
+    cut,
+    draw_trace,
+)
 from sessions.contract import Claim
 from sessions.models import Run
 from sessions.services.items import append_items
@@ -113,6 +120,8 @@ def test_a_picture_that_is_cut_keeps_the_version(stage: Stage) -> None:
     drawn = [place.part.label for place in view.graph.places]
     assert part(view, "facts").label == "Facts, version 1"
     assert "Facts, vers… 1" in drawn
+    downwards = [step.part.label for step in view.graph.steps]
+    assert "Facts, version 1" in downwards  # where there is room
 
 
 @pytest.mark.parametrize(
@@ -126,7 +135,7 @@ def test_a_picture_that_is_cut_keeps_the_version(stage: Stage) -> None:
     ],
 )
 def test_a_number_at_the_end_is_never_cut(whole: str, drawn: str) -> None:
-    assert _cut(whole) == drawn
+    assert cut(whole, LONGEST) == drawn
 
 
 def test_a_refusal_says_what_it_lacked(stage: Stage) -> None:

@@ -1,8 +1,7 @@
 """The trace of a run, or of one of its requests. Inside the tenant's scope."""
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,7 +13,6 @@ from approvals.pages.viewer import Viewer
 from approvals.problems import NOT_FOUND
 from checkpoints.models import Attempt, Checkpoint, Effect
 from kernel.clock import database_now
-from kernel.visible import single_line
 from oversight.pages.trace.asked import (
     checkpoint_part,
     context_parts,
@@ -33,13 +31,12 @@ from oversight.pages.trace.done import (
     report_part,
 )
 from oversight.pages.trace.state import fact_parts, facts_at, item_parts
-from oversight.presentation.trace import LONGEST, Part, TraceView, draw_trace
+from oversight.presentation.trace import Part, TraceView, draw_trace
 from oversight.queries import visible_requests, visible_run
 from sessions.models import Run, Transition
 
 MOST: Final = 60  # newest parts that a picture holds
 PICKED: Final = 12  # requests whose rights are led to
-NUMBER: Final = re.compile(r"\W?\d{1,8}\Z")
 ROWS: Final = 100  # newest rows of each kind
 # Of what one transaction wrote, that from which the rest follows comes first.
 FIRST: Final = (
@@ -71,7 +68,7 @@ def trace_view(viewer: Viewer, run_id: UUID, chosen: str = "") -> TraceView:
         elsewhere_href=f"{address('audit', slug)}#elsewhere",
         rights=_rights(viewer, requests),
         answer=_answer(requests, parts),
-        graph=draw_trace([_short(part) for part in shown]),
+        graph=draw_trace(shown),
         parts=tuple(shown),
         left_out=len(parts) - len(shown),
         choices=_choices(slug, run, asked, chosen),
@@ -156,21 +153,6 @@ def _newest[M: Model](rows: QuerySet[M]) -> list[M]:
 def _order(part: Part) -> tuple[Any, int]:
     kind = part.key.partition(":")[0]
     return part.at, FIRST.index(kind) if kind in FIRST else len(FIRST)
-
-
-def _short(part: Part) -> Part:
-    """As it fits into the picture; the table below has all of it."""
-    return replace(part, label=_cut(part.label), note=_cut(part.note))
-
-
-def _cut(text: str) -> str:
-    """A number at its end, which tells it from others of its kind, is kept."""
-    plain = single_line(text)
-    if len(plain) <= LONGEST:
-        return plain
-    number = NUMBER.search(plain)
-    end = number[0] if number else ""
-    return f"{plain[: LONGEST - 1 - len(end)]}…{end}"
 
 
 def _answer(requests: list[Request], parts: list[Part]) -> str:
