@@ -147,10 +147,13 @@ def test_the_database_itself_holds_one_live_effect_per_key(
 ) -> None:
     import psycopg
 
+    same = (
+        "tenant_id, created_at, run_id, tool_id, request, key, action, state, attempt"
+    )
     copy = (
-        "insert into checkpoints_effect select (jsonb_populate_record(e, jsonb_build_"
-        f"object('id', '{new_id()}', 'grant', '{new_id()}'))).* from"
-        f" checkpoints_effect e where id = '{effect.id}'"
+        f'insert into checkpoints_effect (id, "grant", external_id, {same})'
+        f" select '{new_id()}', '{new_id()}', external_id, {same}"
+        f" from checkpoints_effect where id = '{effect.id}'"
     )
     with pytest.raises(psycopg.errors.UniqueViolation, match="effect_key_live_once"):
         superuser_says(copy)
