@@ -6,7 +6,7 @@ from uuid import UUID
 from approvals.pages.case import CaseRecord, case_view, read_case
 from approvals.pages.case.attempt import Attempt, returned_form, told
 from approvals.pages.case.page import place_of
-from approvals.pages.frame import frame
+from approvals.pages.frame import frame, name_of
 from approvals.pages.index import Index
 from approvals.pages.listing import queue_view
 from approvals.pages.onward import earlier
@@ -47,10 +47,9 @@ def read_desk(
     if record is not None:
         case = show_case(record, selection, index, attempt, before)
     about = record.stream_of if record else {}
-    return DeskPage(
-        shell=frame(user, viewer, index, place="queue", selection=selection, **about),
-        queue=read_list(viewer, selection, index, id, case),
-    )
+    shell = frame(user, viewer, index, place="queue", selection=selection, **about)
+    queue = read_list(viewer, selection, index, id, name_of(shell.views), case)
+    return DeskPage(shell=shell, queue=queue)
 
 
 def read_list(
@@ -58,10 +57,18 @@ def read_list(
     selection: Selection,
     index: Index,
     current: UUID | None,
+    heading: str,
     case: CaseView | None = None,
 ) -> QueueView:
-    now = database_now()
-    return queue_view(viewer, selection, index, now, current=current, case=case)
+    return queue_view(
+        viewer,
+        selection,
+        index,
+        database_now(),
+        heading=heading,
+        current=current,
+        case=case,
+    )
 
 
 def read_open_case(

@@ -108,6 +108,11 @@ def counted_ways(viewer: Viewer, selection: Selection, index: Index) -> Ways:
     )
 
 
+def name_of(ways: Sequence[NavItem]) -> str:
+    """What the list is called that is open: as the way to it."""
+    return next(way.label for way in ways if way.current)
+
+
 def _views_href(viewer: Viewer, selection: Selection) -> str:
     return address("views", viewer.slug, query=selection.first_page().query)
 

@@ -34,16 +34,17 @@ def queue_view(
     index: Index,
     now: datetime,
     *,
+    heading: str,
     current: UUID | None = None,
     case: CaseView | None = None,
 ) -> QueueView:
-    """The list that `selection` names, around the open case if there is one."""
+    """The list of a `selection`, under its `heading`; around the open case if there is one."""
     slug = viewer.slug
     rows, pages = _page(viewer, selection, index, current)
     decided = _also_decided(viewer, selection)
     found = address("queue", slug, query=selection.among_decided.query)
     return QueueView(
-        heading=selection.heading,
+        heading=heading,
         rows=rows,
         pages=pages,
         now=now,

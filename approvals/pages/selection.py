@@ -115,11 +115,6 @@ class Selection:
         found = [quoted or word for quoted, word in PHRASE.findall(self.search)]
         return found[:MOST_WORDS]
 
-    @property
-    def heading(self) -> str:
-        """As the way to it is called."""
-        return MY_OWN if self.view == "decided" and self.mine else VIEWS[self.view]
-
 
 def _known(given: Mapping[str, str], name: str, known: Container[str]) -> str:
     said = given.get(name, "")

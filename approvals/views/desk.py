@@ -12,7 +12,7 @@ from approvals.pages.addresses import address
 from approvals.pages.case.attempt import Attempt
 from approvals.pages.desk import read_desk, read_list, read_open_case
 from approvals.pages.find import find_exactly, made_outside
-from approvals.pages.frame import counted_ways
+from approvals.pages.frame import counted_ways, name_of
 from approvals.pages.index import Index, read_index
 from approvals.pages.saved_views import entrance, saved_views
 from approvals.pages.selection import Selection
@@ -101,11 +101,10 @@ def _read(
     target = request.htmx.target if request.htmx else None
     selection = Selection.read(request.GET)
     if target == "list":
-        beside = {
-            "counted": counted_ways(viewer, selection, index),
-            "waiting": index.counts()["mine"],
-        }
-        return LIST, {"queue": read_list(viewer, selection, index, id), **beside}
+        ways = counted_ways(viewer, selection, index)
+        queue = read_list(viewer, selection, index, id, name_of(ways.views))
+        beside = {"counted": ways, "waiting": index.counts()["mine"]}
+        return LIST, {"queue": queue, **beside}
     if target == "case" and id is not None:
         case = read_open_case(viewer, selection, index, id, attempt, before=before)
         return CASE, {"case": case, "tried": attempt}

@@ -34,6 +34,7 @@ def test_a_list_is_saved_and_found_beside_the_queue_with_its_count(
     assert response.status_code == 303
     row = page(bob).rows[0]
     assert (row.name, row.words, row.shared) == ("Grave", "All open; high risk", False)
+    assert bob.queue("?risk=high").heading == "Grave"
     item = beside(bob, "?risk=high")["Grave"]
     assert (item.count, item.current) == (1, True)
     assert item.href.endswith("/queue?risk=high")
