@@ -42,6 +42,7 @@ def edit_view(record: CaseRecord, selection: Selection, edited: Edited) -> EditV
     original = record.envelope.action.arguments
     proposed = original if edited.arguments is None else edited.arguments
     owed = _owed(record, proposed)
+    counts = _editor_counts(record, owed)
     compared = edited.arguments is not None
     id, slug, query = record.request.id, record.slug, selection.query
     offered = _controls(record, original, edited)
@@ -57,8 +58,8 @@ def edit_view(record: CaseRecord, selection: Selection, edited: Edited) -> EditV
         now=record.now,
         controls=offered,
         costs=_costs(record, owed),
-        counts=_editor_counts(record, owed),
-        expiry=_expiry(record, owed),
+        counts=counts,
+        expiry=None if counts and owed.approvals_needed == 1 else _expiry(record, owed),
         reason=edited.reason,
         reason_required=record.envelope.obligation.reason == "always",
         reauthentication=asks_who(record),

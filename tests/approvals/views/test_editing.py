@@ -163,7 +163,10 @@ def test_where_the_policy_counts_the_editor_the_page_says_so(stage: Stage) -> No
     stage.policy(editor_counts=True)
     request, bob = stage.ask(), reader(stage)
     assert bob.get(f"requests/{request.id}/edit").context["edit"].counts
-    keep(bob, compare(bob, request, amount="1000.00"))
+    stage.policy(editor_counts=True, decide_within=600)
+    compared = compare(bob, request, amount="1000.00")
+    assert compared.context["edit"].expiry is None  # nobody else is asked
+    keep(bob, compared)
     assert stage.fresh(request).state == "approved"
 
 
