@@ -88,6 +88,14 @@ def misplaced(mutant: Mutant, base: Path = BASE_DIR) -> list[str]:
     ]
 
 
+def mutated(mutant: Mutant, base: Path = BASE_DIR) -> dict[str, str]:
+    """By file, the source with the edits in it."""
+    texts = {edit.file: (base / edit.file).read_text() for edit in mutant.edits}
+    for edit in mutant.edits:
+        texts[edit.file] = texts[edit.file].replace(edit.old, edit.new)
+    return texts
+
+
 def main() -> int:
     options, console = _options(), Console()
     mutants = [one for one in read_mutants() if _is_wanted(one, options)]
@@ -137,9 +145,8 @@ def _copied() -> Path:
 def _mutated(copy: Path, mutant: Mutant) -> Iterator[None]:
     kept = {edit.file: (copy / edit.file).read_text() for edit in mutant.edits}
     try:
-        for edit in mutant.edits:
-            file = copy / edit.file
-            file.write_text(file.read_text().replace(edit.old, edit.new))
+        for name, text in mutated(mutant, copy).items():
+            (copy / name).write_text(text)
         yield
     finally:
         for name, text in kept.items():

@@ -13,6 +13,7 @@ from tests.mutants.__main__ import (
     INVARIANTS,
     Mutant,
     misplaced,
+    mutated,
     read_mutants,
 )
 
@@ -23,6 +24,14 @@ MUTANTS = read_mutants()
 def test_what_is_to_be_undone_stands_in_the_source_once(mutant: Mutant) -> None:
     assert misplaced(mutant) == []
     assert all(edit.old != edit.new for edit in mutant.edits)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_what_is_left_loads(mutant: Mutant) -> None:
+    """Otherwise every test would notice, and none would tell anything."""
+    for name, text in mutated(mutant).items():
+        if name.endswith(".py"):
+            compile(text, name, "exec")
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
