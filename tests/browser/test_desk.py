@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from approvals.models import Request
 from approvals.services.remarks import comment, take
 from approvals.services.revoke import revoke
+from approvals.services.saved_views import save_view
 from oversight.presentation.trace import LANES
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.browser.conftest import Visit
@@ -99,6 +100,18 @@ def test_no_refresh_scrolls_back_to_a_place_in_the_page(visit: Visit) -> None:
     stage.ask()
     expect(page.locator("#count-q")).to_have_text("2")
     assert page.evaluate("scrollY") == 0
+
+
+def test_a_view_that_was_saved_elsewhere_comes_in_with_the_list(visit: Visit) -> None:
+    stage = fresh_stage()
+    page = visit(stage.bob).page
+    page.goto(f"/t/{stage.house.tenant.slug}/queue")
+    way = page.get_by_role("link", name="Expires within 1 hour")
+    way.focus()
+    save_view(stage.bob.person, name="Grave", query="risk=high", default=True)
+    stage.ask()
+    expect(page.locator("#views")).to_contain_text("Grave 1")
+    expect(way).to_be_focused()
 
 
 def test_the_focus_stays_on_the_case_whose_button_is_gone(visit: Visit) -> None:
