@@ -5,7 +5,7 @@ all taken from its rows, so that no count can differ from the list that it heads
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -63,7 +63,7 @@ WITH asked AS MATERIALIZED (
   JOIN tenants_user p ON p.id = m.user_id AND p.is_active
   WHERE l.delegate_id = %(member)s AND l.ended_at IS NULL
     AND clock_timestamp() >= l.starts_at AND clock_timestamp() < l.ends_at)
-SELECT r.id, r.risk, r.due_at, r.created_at, r.state, q.slug, x.name, a.name,
+SELECT r.id, r.risk, r.due_at, r.created_at, r.state, q.id, q.slug, x.name, a.name,
   extract(epoch FROM n.at - r.created_at)::float8,
   extract(epoch FROM r.due_at - n.at)::float8,
   substr(md5(concat_ws(' ', x.id, a.id, (
@@ -155,6 +155,7 @@ class Entry:
     due_at: datetime | None
     asked_at: datetime
     state: str
+    queue_id: UUID
     queue: str
     tool: str
     agent: str
@@ -230,6 +231,10 @@ class Index:
             for one in self.entries
         )
         return Index(tuple(one for one in entries if one.state in OPEN_STATES))
+
+    def within(self, queues: Container[UUID]) -> "Index":
+        """What is left of it for somebody who sees these queues by now."""
+        return Index(tuple(one for one in self.entries if one.queue_id in queues))
 
     def of(self, selection: Selection) -> list[Entry]:
         """All of a selection in its order, whatever its page."""

@@ -28,17 +28,17 @@ def following(index: Index, selection: Selection, id: UUID) -> UUID | None:
 
 
 def earlier(viewer: Viewer, selection: Selection, said: str) -> Notice | None:
-    """What became of the request that was answered before this page.
+    """What became of the request that the viewer answered before this page.
 
-    `said` is of an address, so only what is so by now is told, and only to those who
-    may see it.
+    `said` is of an address, so only what is so by now is told, and only to who has
+    answered that very wording and may see it.
     """
     try:
         rows = Request.objects.filter(id=UUID(said), queue_id__in=viewer.sees)
     except ValueError:
         return None
-    found = rows.select_related("tool").annotate(said=WORDS).first()
-    if found is None:
+    found = rows.select_related("tool").annotate(said=_words_of(viewer.id)).first()
+    if found is None or found.said is None:
         return None
     return Notice(
         title=f"{short_name('REQ', found.id)}: {BECAME[S(found.state)]}",
@@ -46,21 +46,23 @@ def earlier(viewer: Viewer, selection: Selection, said: str) -> Notice | None:
         icon="key-turned" if found.state in APPROVED else "check",
         href=address("case", viewer.slug, found.id, query=selection.query),
         link="See what comes of it" if found.state in APPROVED else "Open it again",
-        said=found.said or "",
+        said=found.said,
     )
 
 
-# What a person wrote with the last answer that counts.
-WORDS: Final = Subquery(
-    Decision.objects.filter(
+def _words_of(member_id: UUID) -> Subquery:
+    """What they wrote with their answer, if they gave one that counts; none of what is
+    erased."""
+    rows = Decision.objects.filter(
         request_id=OuterRef("id"),
         revision__number=OuterRef("revision"),
-        member__isnull=False,
+        request__session__erased_at=None,
+        member_id=member_id,
         dismissed_at=None,
     )
-    .order_by("-created_at", "-id")
-    .values("reason")[:1]
-)
+    return Subquery(rows.order_by("-created_at", "-id").values("reason")[:1])
+
+
 BECAME: Final = {
     S.PENDING: "your answer is recorded",
     S.CHANGES_REQUESTED: "changes were asked for",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
@@ -79,7 +79,7 @@ def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
     if before.index is None or before.onward is None:
         return _remembering(request, to_case(request, id))
     after = before.index.answered(id, decided.state)
-    return _remembering(request, to_case(request, before.onward, (id, after)))
+    return _remembering(request, _onward(request, before.onward, (id, after)))
 
 
 def _resumed(request: DeskRequest, id: UUID) -> HttpResponse | None:
@@ -126,6 +126,17 @@ def _before(request: DeskRequest, id: UUID) -> Before:
             return Before(schema)
         index = read_index(viewer, selection)
     return Before(schema, index, following(index, selection, id))
+
+
+def _onward(
+    request: DeskRequest, next: UUID, answered: tuple[UUID, Index]
+) -> HttpResponse:
+    """The next one; or the one that was answered, where that has gone out of sight: the
+    answer is recorded, whatever can be shown."""
+    try:
+        return to_case(request, next, answered)
+    except Http404:
+        return to_case(request, answered[0])
 
 
 def _note_box(request: DeskRequest) -> None:

@@ -79,7 +79,7 @@ def show_desk(
     selection, viewer = Selection.read(request.GET), viewer_of(request)
     before = before or request.GET.get(BEFORE, "")
     with missing_is_404(), tenant_transaction(request.member.tenant_id):
-        index = index or read_index(viewer, selection)
+        index = _index(request, viewer, selection, index)
         template, context = _read(request, viewer, index, id, attempt, before)
     status = attempt.status if attempt else 200
     response = render(request, template, context, status=status)
@@ -87,6 +87,16 @@ def show_desk(
         # The row that was pressed may be gone by now, so that htmx would not know.
         push_url(response, False if attempt else request.get_full_path())
     return response
+
+
+def _index(
+    request: DeskRequest, viewer: Viewer, selection: Selection, known: Index | None
+) -> Index:
+    """Read now; the one that is known serves for a case's neighbours, and never for those
+    on queues that the viewer has lost meanwhile."""
+    if known is not None and request.htmx.target == "case":
+        return known.within(viewer.sees)
+    return read_index(viewer, selection)
 
 
 def _read(

@@ -206,6 +206,23 @@ def test_one_search_for_what_was_made_outside_leads_to_its_trace(stage: Stage) -
         assert who.get("queue?q=cr-771").headers["Location"] == there
 
 
+def test_an_external_id_typed_exactly_comes_before_other_capitals(
+    stage: Stage,
+) -> None:
+    requests = [stuck(stage) for _ in range(2)]
+    bob = reader(stage)
+    for request, known in zip(requests, ("ch_1AbC", "ch_1aBc"), strict=True):
+        said = {"outcome": "confirmed", "evidence": "Seen.", "external_id": known}
+        effect = bob.case(request.id).progress.effect_id
+        bob.post(f"requests/{request.id}/resolve", said | {"effect": effect})
+    found = [
+        bob.get(f"queue?q={text}").headers["Location"]
+        for text in ("ch_1AbC", "ch_1aBc", "CH_1ABC")
+    ]
+    first, second = (f"{bob.home}/queue/{one.id}" for one in requests)
+    assert found == [first, second, second]  # and else the newest
+
+
 def test_what_was_made_outside_is_found_by_an_index(stage: Stage) -> None:
     """Also under row security, which lets a function of ours look at no other's rows."""
     fill(stage, stuck(stage), count=300)

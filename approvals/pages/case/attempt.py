@@ -120,12 +120,28 @@ STALE: Final = Notice(
 
 
 def _over(record: CaseRecord, attempt: Attempt, problem: Problem) -> Notice:
+    mine = record.mine
+    if mine is not None and (mine.member_id, mine.verdict) == (
+        record.viewer.id,
+        attempt.verdict,
+    ):
+        return _twice(record, mine)
     return Notice(
         title=_what_happened(record, problem),
         sentence=f"Your answer came too late: it was not recorded.{_unsaid(attempt)}",
         code=problem.code,
         tone="warn",
         icon="info",
+    )
+
+
+def _twice(record: CaseRecord, mine: Decision) -> Notice:
+    """The same answer again: a form sent twice, or one whose page did not come."""
+    return Notice(
+        title="Your answer is recorded",
+        sentence=f"You gave it {span(record.now - mine.created_at)} ago. Sending it again "
+        "changed nothing.",
+        icon="check",
     )
 
 

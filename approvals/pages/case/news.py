@@ -150,7 +150,9 @@ def _by(record: CaseRecord, verdict: Decision.Verdict) -> str:
 
 
 def _said(record: CaseRecord, verdict: Decision.Verdict) -> str:
-    """What they wrote who gave it."""
+    """What they wrote who gave it, until it is erased."""
+    if record.request.session.erased_at is not None:
+        return ""
     words = (words_of(one) for one in record.counted if one.verdict == verdict)
     return "\n\n".join(filter(None, words))
 
