@@ -11,6 +11,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import Min, Q
 
 from kernel.canonical import digest
 from kernel.problems import NOT_FOUND
@@ -78,6 +79,15 @@ def state_at_version(run: Run, version: int) -> StateThen:
 def state_at_time(run: Run, at: datetime) -> StateThen:
     """As it was then. Raises `not_found` (404) for a time before the run began."""
     return _after(run, transitions_of(run).filter(created_at__lte=at))
+
+
+def stood(run: Run, version: int) -> tuple[datetime, datetime | None]:
+    """When that version came, and when the next one did; None: it still stands."""
+    times = transitions_of(run).aggregate(
+        since=Min("created_at", filter=Q(version=version)),
+        until=Min("created_at", filter=Q(version__gt=version)),
+    )
+    return times["since"], times["until"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

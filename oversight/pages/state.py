@@ -1,7 +1,7 @@
 """A run's state at two versions, side by side."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from kernel.problems import NOT_FOUND, Problem
 from oversight.pages.changes import ACTORS, Sought, changes_of
 from oversight.pages.moments import NO_TIME, read_moment
 from oversight.pages.workflows import diagrams_of, place
-from oversight.presentation.workflow import StatedValue, StateFact, StateView
+from oversight.presentation.workflow import StatedValue, StateFact, StateView, Stood
 from oversight.queries import visible_run
 from sessions.history import (
     FactThen,
@@ -24,6 +24,7 @@ from sessions.history import (
     differences,
     state_at_time,
     state_at_version,
+    stood,
 )
 from sessions.models import Provenance, Run
 
@@ -61,17 +62,24 @@ class Span:
         after = run.version if self.after is None else self.after
         return state_at_version(run, min(after, run.version))
 
-    def earlier(self, run: Run, after: int) -> StateThen:
-        """That which it is compared with: the version before, where none is named."""
-        before = max(after - 1, 0) if self.before is None else self.before
-        return state_at_version(run, min(before, run.version))
+    def both(self, run: Run) -> tuple[StateThen, StateThen]:
+        """The earlier and the later one, in whichever order they were named.
+
+        Where none is named, it is the version before; also where the form sent one along
+        that had not come at the time that was typed. Raises as `later` does.
+        """
+        after = self.later(run)
+        named = None if self.before is None else min(self.before, run.version)
+        if named is None or (self.at and named >= after.version):
+            named = max(after.version - 1, 0)
+        before = state_at_version(run, named)
+        return (after, before) if named > after.version else (before, after)
 
 
 def state_view(viewer: Viewer, run_id: UUID, span: Span) -> StateView:
     """Raises `not_found` for a run that the member may not see."""
     run = visible_run(viewer, run_id)
-    after, error = _later(run, span)
-    before = span.earlier(run, after.version)
+    before, after, error = _both(run, span)
     workflow, slug, now = run.workflow, viewer.slug, database_now()
     reading = reading_of(viewer, workflow, now)
     version = f"?version={workflow.version}"
@@ -84,7 +92,7 @@ def state_view(viewer: Viewer, run_id: UUID, span: Span) -> StateView:
         name=span.sought.name,
         only_changed=span.only_changed,
         moved=_moved(before, after),
-        at=after.at,
+        stood=tuple(Stood(one, *stood(run, one)) for one in _versions(before, after)),
         now=now,
         facts=tuple(_facts(before, after, span, reading)),
         workflow_href=place("workflow", slug, workflow.kind, version),
@@ -100,12 +108,17 @@ def state_view(viewer: Viewer, run_id: UUID, span: Span) -> StateView:
     )
 
 
-def _later(run: Run, span: Span) -> tuple[StateThen, str]:
-    """What is asked for; or the newest, and why that cannot be told."""
+def _both(run: Run, span: Span) -> tuple[StateThen, StateThen, str]:
+    """What is asked for; or up to the newest, and why that cannot be told."""
     try:
-        return span.later(run), ""
+        return *span.both(run), ""
     except Problem as problem:
-        return state_at_version(run, run.version), problem.detail
+        newest = replace(span, at="", after=None)
+        return *newest.both(run), problem.detail
+
+
+def _versions(before: StateThen, after: StateThen) -> list[int]:
+    return sorted({before.version, after.version})
 
 
 def _number(text: str) -> int | None:

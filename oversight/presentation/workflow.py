@@ -161,10 +161,20 @@ class ChangeRow:
     fact: FactChange
 
 
+@dataclass(frozen=True, slots=True)
+class Stood:
+    """From when to when a version of a run's facts stood; None: it still does."""
+
+    version: int
+    since: datetime
+    until: datetime | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateView:
     """In the context as `state`: a run between two versions of its facts.
 
+    `stood` tells of each version when it came and went, the earlier one first;
     `typed` is the time that was asked for, `actors` and `sources` (value, whether it is
     chosen) narrow `changes`; `error` says why that time tells nothing.
     """
@@ -177,7 +187,7 @@ class StateView:
     name: str
     only_changed: bool
     moved: str
-    at: datetime
+    stood: tuple[Stood, ...]
     now: datetime
     facts: tuple[StateFact, ...]
     workflow_href: str

@@ -4,6 +4,7 @@ import json
 import re
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -11,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from kernel.scope import tenant_transaction
 from sessions.contract import Claim
 from sessions.models import Provenance, Run, Transition
-from sessions.services.runs import record_transition
+from sessions.services.runs import complete_run, record_transition
 from sessions.shipped import shipped
 from tenants.models import Role
 from tests.approvals.stage import Stage, fresh_stage
@@ -281,7 +282,36 @@ def test_the_state_is_told_of_any_instant(stated: Any) -> None:
             asked = {"at": when.isoformat()}
             shown = alice.get(path, query_params=asked).context["state"]
             assert shown.after == version, when
+        assert (shown.before, shown.after) == (max(number - 2, 0), number - 1)
     for wrong in ("yesterday", "2001-01-01T00:00"):
         answer = alice.get(path, query_params={"at": wrong})
         assert (answer.status_code, answer.context["state"].after) == (422, len(times))
         assert 'id="at-error"' in answer.content.decode()
+
+
+def test_the_earlier_version_comes_first_and_each_says_when_it_stood(
+    stated: Any,
+) -> None:
+    stage, run, times = stated
+    alice = reader(stage, stage.house.alice)
+    asked = f"at={quote(times[0].isoformat())}&before=2&after=3"  # as the form has it
+    for query, versions in (("before=3&after=1", (1, 3)), (asked, (0, 1))):
+        shown = alice.get(f"runs/{run.id}/state?{query}").context["state"]
+        assert (shown.before, shown.after) == versions
+    assert [one.version for one in shown.stood] == [0, 1]
+    assert shown.stood[0].until == shown.stood[1].since == times[0]
+    last = alice.get(f"runs/{run.id}/state").context["state"].stood[-1]
+    assert (last.version, last.since, last.until) == (3, times[2], None)
+
+
+def test_a_version_came_when_it_came_whatever_became_of_the_run(
+    stage: Stage, alice: Reader
+) -> None:
+    run = stage.run()
+    complete_run(who=stage.house.robot.principal, run_id=run.id, fence=run.fence)
+    shown = alice.get(f"runs/{run.id}/state").context["state"]
+    with tenant_transaction(stage.tenant_id):
+        rows = Transition.objects.filter(run_id=run.id).order_by("seq")
+        times = [one.created_at for one in rows]
+    assert len(times) > 1
+    assert [(one.version, one.since) for one in shown.stood] == [(0, times[0])]
