@@ -13,6 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from approvals.policy import Obligation
+from approvals.target import followed
 from checkpoints.models import Checkpoint, Tool
 from kernel.canonical import (
     APPROVAL_DOMAIN,
@@ -49,7 +50,9 @@ class Action:
     preconditions: tuple[dict[str, Any], ...] = ()
 
     def with_arguments(self, arguments: dict[str, Any]) -> "Action":
-        return replace(self, arguments=arguments)
+        """Aimed where they aim. Raises `arguments_invalid` where that is not told."""
+        target = followed(self.target, self.arguments, arguments)
+        return replace(self, arguments=arguments, target=target)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

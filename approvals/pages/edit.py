@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 import rfc8785
 
@@ -18,12 +18,20 @@ from approvals.policy.obligation import Verdict
 from approvals.presentation.arguments import argument_tree
 from approvals.presentation.controls import controls
 from approvals.presentation.differences import differences
-from approvals.presentation.edit import Control, EditCost, EditView, first_wrong
+from approvals.presentation.edit import (
+    Control,
+    Difference,
+    EditCost,
+    EditView,
+    first_wrong,
+)
 from approvals.presentation.moved import Moved, moved
 from approvals.presentation.reading import filled, leaves
 from approvals.presentation.words import counted
 from approvals.separation import standing
 from approvals.services.asking import as_short_as
+from approvals.target import followed
+from kernel.problems import Problem
 from tenants.models import ApiKey
 
 
@@ -65,10 +73,29 @@ def edit_view(record: CaseRecord, selection: Selection, edited: Edited) -> EditV
         reauthentication=asks_who(record),
         errors=edited.errors,
         begin=first_wrong(edited.errors) if edited.errors else _first_editable(offered),
-        differences=tuple(differences(original, proposed)) if compared else (),
+        differences=_differences(record, proposed) if compared else (),
         tree=argument_tree(proposed, schema_of(record)) if compared else None,
         arguments_text=rfc8785.dumps(proposed).decode() if compared else "",
     )
+
+
+def _differences(record: CaseRecord, proposed: Any) -> tuple[Difference, ...]:
+    """Of the arguments, and of what they aim at."""
+    action = record.envelope.action
+    aims = differences(action.target, _aimed(record, proposed), TARGET)
+    return (*differences(action.arguments, proposed), *aims)
+
+
+TARGET: Final = "target"
+
+
+def _aimed(record: CaseRecord, arguments: Any) -> Any:
+    """What the arguments aim at; where that is not told, the page says so already."""
+    action = record.envelope.action
+    try:
+        return followed(action.target, action.arguments, arguments)
+    except Problem:
+        return action.target
 
 
 def _first_editable(offered: Iterable[Control]) -> str:
@@ -99,7 +126,7 @@ def _owed(record: CaseRecord, arguments: Any) -> Obligation:
     return judge_action(
         tool=request.tool.name,
         arguments=arguments,
-        target=record.envelope.action.target,
+        target=_aimed(record, arguments),
         risk=request.risk,
         key=key,
         agent=key.agent,

@@ -48,13 +48,15 @@ class ExactAction:
 
     `arguments` is the root of `argument_tree`; `envelope` is the canonical text (JCS)
     whose SHA-256 under "keyturn/approval/v1" is `digest` (64 hex digits); `size` is
-    in bytes of canonical arguments; `mode` is managed or agent.
+    in bytes of canonical arguments; `mode` is managed or agent. `target_is_older` where it
+    was named for other arguments, and stands in none of these.
     """
 
     tool: str
     mode: str
     arguments: ArgumentNode
     target: str
+    target_is_older: bool = False
     digest: str
     envelope: str
     size: int

@@ -100,6 +100,7 @@ def _flaws(record: CaseRecord, arguments: Any) -> dict[str, str]:
         return {"": "Nothing differs yet. To keep it as it is, approve it."}
     try:
         check_arguments(record.request.tool, arguments, pointer="")
+        record.envelope.action.with_arguments(arguments)
     except Problem as problem:
         flaw = {"pointer": problem.pointer or "", "detail": problem.detail}
         return by_name(controls(original, schema_of(record)), [flaw])

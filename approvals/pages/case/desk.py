@@ -1,6 +1,6 @@
 """The decision bar: which answers this person can give, and what each would do."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from approvals.models import Decision
@@ -9,6 +9,7 @@ from approvals.pages.case.asked import keys_of
 from approvals.pages.case.record import CaseRecord
 from approvals.pages.selection import Selection
 from approvals.presentation.arguments import Money
+from approvals.presentation.case import ChangeRow, Changes
 from approvals.presentation.controls import reply_controls
 from approvals.presentation.desk import (
     NOT_OFFERED,
@@ -214,3 +215,24 @@ def recap_of(
     if not served:
         return tuple(rows)
     return (*rows, RecapRow(label="For", text=served, theirs=True))
+
+
+MOST_CHANGES: Final = 4
+
+
+def recap_of_changes(found: Sequence[Changes]) -> tuple[RecapRow, ...]:
+    """What somebody else than whoever asked first may have written, value by value."""
+    rows = [row for one in found for row in one.rows]
+    shown = tuple(
+        RecapRow(label="Changed", text=_became(row), exact=True)
+        for row in rows[:MOST_CHANGES]
+    )
+    more = len(rows) - len(shown)
+    return (
+        (*shown, RecapRow(label="Changed", text=f"and {more} more")) if more else shown
+    )
+
+
+def _became(row: ChangeRow) -> str:
+    name = row.pointer.removeprefix("/arguments/").removeprefix("/")
+    return f"{name}: {'removed' if row.after is None else row.after}"

@@ -1,5 +1,6 @@
 """The frame: exactly what would run, from the sealed bytes and nowhere else."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from approvals.envelope import Envelope
@@ -18,6 +19,7 @@ from approvals.presentation.case import (
 )
 from approvals.presentation.differences import differences
 from approvals.presentation.moved import Moved, moved
+from approvals.target import stands_in
 from checkpoints.models import Tool
 from checkpoints.secrets import PREFIX, Use
 from kernel.canonical import canonical_bytes
@@ -26,7 +28,17 @@ from kernel.canonical import canonical_bytes
 def exact_action(record: CaseRecord) -> ExactAction:
     """All of it. The digest is computed from the bytes that are shown."""
     secrets = tuple(_secret(record, use) for use in record.secrets)
-    return exact_of(record.request.tool, record.envelope, secrets)
+    exact = exact_of(record.request.tool, record.envelope, secrets)
+    return replace(exact, target_is_older=_is_older(record))
+
+
+def _is_older(record: CaseRecord) -> bool:
+    """Whether its target was named for other arguments, and repeats none of these."""
+    before, now = _asked_by(record.before), _asked_by(record.envelope)
+    if before is None or now is None or now["target"] is None:
+        return False
+    changed = before["arguments"] != now["arguments"]
+    return changed and not stands_in(now["target"], now["arguments"])
 
 
 def exact_of(
@@ -112,6 +124,10 @@ def compared(record: CaseRecord) -> Compared | None:
         ),
         more=max(0, len(found) - MOST_DIFFERENCES),
     )
+
+
+def _asked_by(envelope: Envelope | None) -> dict[str, Any] | None:
+    return _asked(envelope) if envelope else None
 
 
 def _asked(envelope: Envelope) -> dict[str, Any] | None:

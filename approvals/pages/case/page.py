@@ -6,7 +6,7 @@ from typing import Final
 from approvals.models import Request
 from approvals.pages.addresses import address, short_name
 from approvals.pages.case.asked import keys_of, needs, policy_reasons
-from approvals.pages.case.desk import desk_of, recap_of
+from approvals.pages.case.desk import desk_of, recap_of, recap_of_changes
 from approvals.pages.case.evidence import evidence
 from approvals.pages.case.exact import changes, compared, exact_action
 from approvals.pages.case.facts import fact_rows, precondition_rows, radius
@@ -181,13 +181,14 @@ def _asked_too(record: CaseRecord) -> str:
 
 
 def _recap(record: CaseRecord, exact: ExactAction) -> tuple[RecapRow, ...]:
-    return recap_of(
+    rows = recap_of(
         record,
         tool=exact.tool,
         target=exact.target,
         money=exact.money,
         count=counted(exact.arguments.count, "argument"),
     )
+    return rows + recap_of_changes(changes(record))
 
 
 def _timeline(record: CaseRecord) -> tuple[TimelineEntry, ...]:
