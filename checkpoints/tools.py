@@ -17,7 +17,7 @@ from checkpoints.models import Tool
 from checkpoints.outbound import Answer, NotSent, Unanswered, send
 from checkpoints.secrets import NO_VALUE, Values, Withheld, values_for
 from kernel.canonical import canonical_bytes
-from kernel.json_schema import check_value
+from kernel.json_schema import check_formats, check_value
 from kernel.problems import Problem, declare
 from kernel.strict_json import Json, parse
 
@@ -63,6 +63,20 @@ def check_arguments(
     schema = Terms.of(tool).schema
     if schema:
         check_value(schema, arguments, pointer=pointer, kind=ARGUMENTS_INVALID)
+
+
+def check_typed(
+    tool: Tool, arguments: Json, before: Json, *, pointer: str = "/arguments"
+) -> None:
+    """Refuse a text that a person wrote in another form than the schema names.
+
+    Raises as `check_arguments`; what stood in `before` is nobody's typing.
+    """
+    schema = Terms.of(tool).schema
+    if schema:
+        check_formats(
+            schema, arguments, before, pointer=pointer, kind=ARGUMENTS_INVALID
+        )
 
 
 def fits(tool: Tool, arguments: Json) -> bool:

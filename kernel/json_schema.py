@@ -8,19 +8,21 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Final
 
 import cel
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from jsonschema.exceptions import SchemaError, best_match
 from jsonschema.validators import extend
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from kernel.canonical import canonical_bytes
+from kernel.formats import ASKED, FORMATS
 from kernel.problems import Kind, declare
 from kernel.strict_json import Json, pointer_to
 
@@ -88,18 +90,61 @@ def check_value(
     Raises `Problem` 422, of `kind` with the pointer of the most telling flaw, or
     `schema_too_complex` when the bounds are reached.
     """
+    with _bounds(pointer):
+        error = best_match(_validator(schema).iter_errors(value))
+    if error is not None:
+        raise kind(_sentence(error), pointer + pointer_to(error.absolute_path))
+
+
+def check_formats(
+    schema: Mapping[str, Any],
+    value: Json,
+    before: Json = None,
+    *,
+    pointer: str = "",
+    kind: Kind = VALUE_INVALID,
+) -> None:
+    """Refuse a text that has not the form which its schema names, unless it stands at
+    the same place in `before`. For a value that `check_value` took.
+
+    Raises `Problem` as `check_value` does.
+    """
+    with _bounds(pointer):
+        errors = list(_validator(schema, FORMATS).iter_errors(value))
+    error = best_match(one for one in errors if _is_new_text(one, before))
+    if error is not None:
+        raise kind(_sentence(error), pointer + pointer_to(error.absolute_path))
+
+
+def _is_new_text(error: ValidationError, before: Any) -> bool:
+    if not isinstance(error.instance, str):
+        return False
+    try:
+        for step in error.absolute_path:
+            before = before[step]
+    except (LookupError, TypeError):
+        return True
+    return bool(before != error.instance)
+
+
+def _validator(
+    schema: Mapping[str, Any], formats: FormatChecker | None = None
+) -> Draft202012Validator:
+    return _Bounded(_bare(schema), registry=Registry(), format_checker=formats)  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _bounds(pointer: str) -> Iterator[None]:
+    """Steps and time for one validation; `pointer` leads to what is validated."""
     reset = _budget.set(_Budget())
     try:
-        errors = _Bounded(_bare(schema), registry=Registry()).iter_errors(value)
-        error = best_match(errors)
+        yield
     except (_Exhausted, RecursionError):
         raise SCHEMA_TOO_COMPLEX("The schema needs too many steps.", pointer) from None
     except Unresolvable:
         raise SCHEMA_INVALID("A $ref leads nowhere.", pointer) from None
     finally:
         _budget.reset(reset)
-    if error is not None:
-        raise kind(_sentence(error), pointer + pointer_to(error.absolute_path))
 
 
 class _Exhausted(Exception):
@@ -228,6 +273,8 @@ def _sentence(error: ValidationError | SchemaError) -> str:
         case "additionalProperties" | "unevaluatedProperties" if wanted is False:
             known = error.schema.get("properties", {})  # type: ignore[union-attr]
             return f"Not known: {_short([n for n in instance if n not in known])}."
+        case "format" if wanted in ASKED:
+            return ASKED[wanted]
         case _:
             return f"Must satisfy {keyword}: {_short(wanted)}."
 

@@ -20,6 +20,8 @@ from approvals.presentation.schema import FORMATS, Place, escape
 ROOT_NAME = "/"
 SIMPLE_TYPES = ("string", "integer", "number", "boolean")
 NOTES = {"integer": "whole number", "number": "number", "boolean": "true or false"}
+# Of texts that have a form which nobody would guess.
+LIKE = {"date": "2026-12-01", "date-time": "2026-12-01T09:30:00Z"}
 
 
 def controls(arguments: Any, schema: Any = None) -> list[Control]:
@@ -214,7 +216,10 @@ def text_control(plain: Control, place: Place) -> Control:
         limit = f", {len(plain.original):,} of {longest:,}" if longest else ""
         return replace(plain, kind="long", note=f"text{limit}")
     dated = note == FORMATS["date"] and (plain.absent or is_date(plain.original))
-    return replace(plain, kind="date" if dated else "text", note=note)
+    if dated:
+        return replace(plain, kind="date", note=note)
+    like = LIKE.get(place.text("format"))
+    return replace(plain, kind="text", note=f"{note}, like {like}" if like else note)
 
 
 def is_date(text: str) -> bool:

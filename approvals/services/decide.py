@@ -15,7 +15,7 @@ from approvals.services.ending import end_request, expire
 from approvals.services.granting import grant, move_request, owe_when_ready
 from approvals.services.judging import judge_answer
 from kernel.canonical import digest
-from kernel.json_schema import check_value
+from kernel.json_schema import check_formats, check_value
 from kernel.problems import Problem
 from kernel.secrets import refuse_secret
 from sessions.redaction import redacted_text
@@ -98,9 +98,10 @@ def _reject(case: Case, answer: Answer) -> None:
 
 def _respond(case: Case, answer: Answer) -> None:
     """An answer instead of the action: the same rules, the same answer, no grant."""
-    schema = case.request.response_schema
+    schema, wrong = case.request.response_schema, RESPONSE_INVALID
     if schema:
-        check_value(schema, answer.response, kind=RESPONSE_INVALID, pointer="/response")
+        check_value(schema, answer.response, pointer="/response", kind=wrong)
+        check_formats(schema, answer.response, pointer="/response", kind=wrong)
     record_decision(case, answer)
     said = digest(RESPONSE_DOMAIN, answer.response)
     same = [

@@ -21,7 +21,7 @@ from approvals.services.ending import dismiss_decisions
 from approvals.services.granting import grant
 from approvals.services.scene import scene_of
 from checkpoints.models import Tool
-from checkpoints.tools import ARGUMENTS_INVALID
+from checkpoints.tools import ARGUMENTS_INVALID, check_typed
 from kernel.canonical import digest
 from kernel.strict_json import Json
 from tenants.verbs import Verb
@@ -56,7 +56,14 @@ def _check(case: Case, tool: Tool, arguments: Any) -> None:
         raise ARGUMENTS_INVALID("An edit brings the whole arguments.", "/arguments")
     if same(arguments, case.envelope.action.arguments):
         raise ARGUMENTS_UNCHANGED("Approve them as they are instead.", "/arguments")
-    check_arguments(tool, arguments, pointer="/arguments")
+    check_edited(tool, arguments, case.envelope.action.arguments, pointer="/arguments")
+
+
+def check_edited(tool: Tool, arguments: Any, before: Any, *, pointer: str) -> None:
+    """Refuse what an agent's own arguments are refused for, and what a person wrote in
+    another form than its schema names."""
+    check_arguments(tool, arguments, pointer=pointer)
+    check_typed(tool, arguments, before, pointer=pointer)
 
 
 def same(left: Json, right: Json) -> bool:

@@ -18,9 +18,8 @@ from approvals.pages.selection import Selection
 from approvals.presentation.controls import controls
 from approvals.presentation.reading import Misread, by_name, read_controls
 from approvals.problems import NO_RIGHT, NOT_PENDING
-from approvals.services.asking import check_arguments
 from approvals.services.case import Answer
-from approvals.services.editing import same
+from approvals.services.editing import check_edited, same
 from approvals.views.desk import show_desk
 from approvals.views.request import DeskRequest, missing_is_404, viewer_of
 from kernel.problems import Problem
@@ -99,7 +98,7 @@ def _flaws(record: CaseRecord, arguments: Any) -> dict[str, str]:
     if same(arguments, original):
         return {"": "Nothing differs yet. To keep it as it is, approve it."}
     try:
-        check_arguments(record.request.tool, arguments, pointer="")
+        check_edited(record.request.tool, arguments, original, pointer="")
         record.envelope.action.with_arguments(arguments)
     except Problem as problem:
         flaw = {"pointer": problem.pointer or "", "detail": problem.detail}

@@ -207,6 +207,14 @@ def test_an_answer_goes_back_without_the_action(stage: Stage) -> None:
     assert in_database(stage, request)[1] == []
 
 
+def test_an_answer_has_the_form_that_was_asked_for(stage: Stage) -> None:
+    request = stage.ask(response_schema={"type": "string", "format": "date"})
+    with refused("response_invalid"):
+        stage.answer(request, verdict=V.RESPOND, response="soon")
+    stage.answer(request, verdict=V.RESPOND, response="2026-12-07")
+    assert stage.fresh(request).state == "answered"
+
+
 def test_a_rejection_says_why(stage: Stage) -> None:
     request = stage.ask()
     with refused("reason_needed"):

@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 
 from kernel import json_schema
-from kernel.json_schema import check_schema, check_value, end_of_reading
+from kernel.formats import ASKED
+from kernel.json_schema import (
+    check_formats,
+    check_schema,
+    check_value,
+    end_of_reading,
+)
 from tests.refusals import refused
 
 AMOUNT = {"type": "string", "pattern": "^-?[0-9]{1,12}\\.[0-9]{2}$"}
@@ -184,3 +190,43 @@ def test_a_recursive_schema_serves_values_of_reasonable_depth() -> None:
     check_schema(tree)
     assert place(tree, {"left": {"right": {"left": {}}}}) is None
     assert place(tree, {"left": {"right": {"up": {}}}}) == "/arguments/left/right"
+
+
+@pytest.mark.parametrize(
+    ("form", "good", "bad"),
+    [
+        ("date", ["2026-12-01"], ["", "1 December", "2026-13-01", "2026-12-01T00:00Z"]),
+        (
+            "date-time",
+            ["2026-12-01T09:30:00Z", "2026-12-01t09:30:00.25+02:00"],
+            ["", "1 January 2027 8:00", "2026-12-01T09:30", "2026-12-32T09:30:00Z"],
+        ),
+        ("email", ["a@b.example", "ä@localhost"], ["", "nobody at all", "a@b@c"]),
+        ("uri", ["https://a.example/b?c", "urn:a:b"], ["", "a.example", "http://a b"]),
+        ("uuid", ["123e4567-e89b-12d3-a456-426614174000"], ["", "123e4567"]),
+    ],
+)
+def test_a_person_writes_a_text_in_the_form_that_is_named(
+    form: str, good: list[str], bad: list[str]
+) -> None:
+    schema = {"properties": {"at": {"type": "string", "format": form}}}
+    for text in good:
+        check_formats(schema, {"at": text})
+    for text in bad:
+        with refused("value_invalid", pointer="/arguments/at", detail=ASKED[form]):
+            check_formats(schema, {"at": text}, pointer="/arguments")
+
+
+def test_formats_bind_no_agent_and_nothing_that_nobody_touched() -> None:
+    due = {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]}
+    schema = {"items": due}
+    before = ["soon", "2026-12-01"]
+    check_value(schema, before)
+    check_formats(schema, ["soon", "2026-12-02"], before)
+    check_formats(schema, ["soon", None], before)
+    with refused("value_invalid", pointer="/1", detail=ASKED["date"]):
+        check_formats(schema, ["soon", "soon"], before)
+
+
+def test_a_form_that_is_not_known_is_none() -> None:
+    check_formats({"format": "our-own"}, "anything")

@@ -4,10 +4,13 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from approvals.models import Decision, Request
 from approvals.presentation.moved import Moved
-from tests.approvals.stage import ARGUMENTS, Stage
+from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.views.browsing import Reader, reader
+from tests.refusals import refused
 
 V = Decision.Verdict
 AS_IT_IS = {"/payee": "Halden Paper Supply", "/amount": "1240.00", "/urgent": ""}
@@ -122,6 +125,71 @@ def test_a_value_that_does_not_fit_is_said_beside_its_control(stage: Stage) -> N
         "a lot",
         True,
     )
+
+
+LETTER = {
+    "type": "object",
+    "properties": {
+        "body": {"type": "string", "maxLength": 4000},
+        "count": {"type": "integer", "maximum": 500},
+        "reply_by": {"type": "string", "format": "date"},
+        "send_at": {"type": "string", "format": "date-time"},
+        "to": {"type": "string", "format": "email"},
+    },
+}
+SENT = {"body": "Hello\n\nBye", "count": 4, "reply_by": "2026-12-07", "to": "all"}
+LETTER_FORM = {
+    "/body": "Hello\r\n\r\nBye",
+    "/count": "4",
+    "/reply_by": "2026-12-07",
+    "/send_at": "",
+    "/to": "all",
+}
+
+
+@pytest.fixture
+def letters() -> Stage:
+    return fresh_stage(schema=LETTER)
+
+
+def write(bob: Reader, request: Request, **changed: str) -> Any:
+    form = LETTER_FORM | {f"/{name}": text for name, text in changed.items()}
+    said = {"digest": bob.case(request.id).exact.digest, "reason": "Less.", **form}
+    return bob.post(f"requests/{request.id}/edit", said)
+
+
+def wrong(response: Any) -> dict[str, str]:
+    return {one.pointer: one.error for one in response.context["edit"].controls}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("send_at", "1 January 2027 8:00"), ("reply_by", ""), ("to", "nobody at all")],
+)
+def test_what_is_typed_has_the_form_that_its_schema_names(
+    letters: Stage, name: str, text: str
+) -> None:
+    request, bob = letters.ask(arguments=SENT), reader(letters)
+    response = write(bob, request, **{name: text})
+    assert response.status_code == 422
+    assert wrong(response)[f"/{name}"].startswith("Write a")
+    with refused("arguments_invalid", pointer=f"/arguments/{name}"):
+        arguments = {**SENT, name: text}
+        letters.answer(request, verdict=V.EDIT, arguments=arguments, reason="x")
+
+
+def test_what_the_agent_wrote_oddly_may_stay(letters: Stage) -> None:
+    request, bob = letters.ask(arguments=SENT), reader(letters)
+    compared = write(bob, request, send_at="2027-01-01T08:00:00Z")
+    assert compared.status_code == 200
+    assert keep(bob, compared).status_code == 303
+    assert letters.fresh(request).revision == 2
+
+
+def test_a_time_says_how_it_is_written(letters: Stage) -> None:
+    request = letters.ask(arguments=SENT)
+    page = reader(letters).get(f"requests/{request.id}/edit").content.decode()
+    assert "date and time, like 2026-12-01T09:30:00Z" in page
 
 
 def test_nothing_changed_is_no_edit(stage: Stage) -> None:
