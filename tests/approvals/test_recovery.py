@@ -242,7 +242,7 @@ def test_an_export_is_checked_offline_with_the_same_anchors(
     export = tmp_path / "export.ndjson"
     with export.open("wb") as out:
         export_chain(stage.tenant_id, out)
-    assert str(stage.tenant_id) in check(export, {}, anchors_file())
+    assert str(stage.tenant_id) in check(export, {}, server_anchors=anchors_file())
 
 
 def test_what_was_under_way_needs_a_person_and_is_handed_out_no_more() -> None:

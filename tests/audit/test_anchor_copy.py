@@ -15,7 +15,7 @@ from audit.append import recorded
 from audit.export import export_chain
 from audit.keys import create_key, trusted_keys, trusted_pem
 from audit.offline.verify_bundle import _given as given_to_the_other
-from audit.offline.verify_export import Broken, _given, check
+from audit.offline.verify_export import Broken, Unchecked, _given, check
 from kernel.ids import new_id
 from tests.audit.conftest import ALICE, Chain, Superuser
 
@@ -44,6 +44,20 @@ def anchored(tenant_id: UUID, other_id: UUID, append: Chain) -> None:
         anchor()
 
 
+@pytest.fixture
+def alone(tenant_id: UUID, append: Chain) -> None:
+    """Three anchors of the tenant, and nobody else's: each continues its own last one."""
+    for _ in range(3):
+        append(2)
+        anchor_recovered(tenant_id)
+
+
+@pytest.fixture(params=["anchored", "alone"])
+def any_neighbours(request: pytest.FixtureRequest) -> None:
+    """Once with other tenants' anchors between these, once without."""
+    request.getfixturevalue(request.param)
+
+
 def copied(tenant_id: UUID) -> Lines:
     out = BytesIO()
     write_anchor_copy(tenant_id, out)
@@ -56,7 +70,7 @@ def checked(tenant_id: UUID, lines: Lines, folder: Path) -> str:
     with export.open("wb") as out:
         export_chain(tenant_id, out)
     anchors.write_bytes(b"".join(lines))
-    return check(export, dict(trusted_keys()), anchors)
+    return check(export, dict(trusted_keys()), anchors=anchors)
 
 
 @pytest.mark.usefixtures("anchored")
@@ -67,7 +81,11 @@ def test_it_holds_the_tenants_lines_and_no_word_of_another(
     assert str(other_id).encode() in file.read_bytes()
     assert {json.loads(line)["tenant"] for line in lines} == {str(tenant_id)}
     assert str(other_id).encode() not in b"".join(lines)
-    assert "6 entries, 3 anchors" in checked(tenant_id, copied(tenant_id), tmp_path)
+    said = checked(tenant_id, copied(tenant_id), tmp_path)
+    assert "6 entries, 3 anchors" in said
+    at = json.loads(copied(tenant_id)[-1])["copy"]["at"].replace("T", " ")
+    assert f"\nanchors as of {at[:16]}" in said
+    assert " UTC, 3 of this tenant's\n" in said
 
 
 def test_a_tenant_without_an_anchor_gets_none(
@@ -77,11 +95,10 @@ def test_a_tenant_without_an_anchor_gets_none(
     assert "1 entries, 0 anchors" in checked(tenant_id, copied(tenant_id), tmp_path)
 
 
-@pytest.mark.usefixtures("anchored")
+@pytest.mark.usefixtures("any_neighbours")
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda lines: lines[:-1],
         lambda lines: lines[1:],
         lambda lines: [lines[0], *lines[2:]],
         lambda lines: [lines[1], lines[0], *lines[2:]],
@@ -90,7 +107,6 @@ def test_a_tenant_without_an_anchor_gets_none(
         lambda lines: [*lines[:-1], lines[-1].replace(b'"anchors":3', b'"anchors":2')],
         lambda lines: [*lines[:-1], b"{}\n"],
         lambda lines: [*lines[:-1], b"7\n"],
-        lambda lines: [*lines, lines[-1]],
     ],
 )
 def test_no_line_can_be_moved_changed_or_left_out(
@@ -100,7 +116,35 @@ def test_no_line_can_be_moved_changed_or_left_out(
         checked(tenant_id, spoil(copied(tenant_id)), tmp_path)
 
 
-@pytest.mark.usefixtures("anchored")
+@pytest.mark.usefixtures("any_neighbours")
+@pytest.mark.parametrize("left", [1, 2, 3])
+def test_without_its_signed_end_a_copy_says_nothing(
+    tenant_id: UUID, tmp_path: Path, left: int
+) -> None:
+    with pytest.raises(Unchecked, match="lack the signed last line"):
+        checked(tenant_id, copied(tenant_id)[:left], tmp_path)
+
+
+@pytest.mark.usefixtures("any_neighbours")
+def test_a_copy_that_broke_off_anywhere_says_nothing(
+    tenant_id: UUID, tmp_path: Path
+) -> None:
+    content, export = b"".join(copied(tenant_id)), tmp_path / "export.ndjson"
+    checked(tenant_id, copied(tenant_id), tmp_path)
+    for length in range(0, len(content), 7):
+        (tmp_path / "copy.ndjson").write_bytes(content[:length])
+        with pytest.raises(Unchecked):
+            check(export, dict(trusted_keys()), anchors=tmp_path / "copy.ndjson")
+
+
+@pytest.mark.usefixtures("any_neighbours")
+def test_nothing_follows_a_copy_s_end(tenant_id: UUID, tmp_path: Path) -> None:
+    lines = copied(tenant_id)
+    with pytest.raises(Broken, match="there is more"):
+        checked(tenant_id, [*lines, lines[-1]], tmp_path)
+
+
+@pytest.mark.usefixtures("any_neighbours")
 def test_every_byte_counts(tenant_id: UUID, tmp_path: Path) -> None:
     content = b"".join(copied(tenant_id))
     export = tmp_path / "export.ndjson"
@@ -110,7 +154,33 @@ def test_every_byte_counts(tenant_id: UUID, tmp_path: Path) -> None:
         spoilt[place] ^= 1
         (tmp_path / "copy.ndjson").write_bytes(spoilt)
         with pytest.raises(Broken):
-            check(export, dict(trusted_keys()), tmp_path / "copy.ndjson")
+            check(export, dict(trusted_keys()), anchors=tmp_path / "copy.ndjson")
+
+
+@pytest.mark.usefixtures("any_neighbours")
+def test_neither_kind_of_file_is_taken_for_the_other(
+    tenant_id: UUID, file: Path, tmp_path: Path
+) -> None:
+    copy, export = copied(tenant_id), tmp_path / "export.ndjson"
+    checked(tenant_id, copy, tmp_path)
+    keys = dict(trusted_keys())
+    assert "3 anchors" in check(export, keys, server_anchors=file)
+    with pytest.raises((Broken, Unchecked), match="--server-anchors"):
+        check(export, keys, anchors=file)
+    with pytest.raises(Broken, match=r"^anchors: line \d+ is not what was written"):
+        check(export, keys, server_anchors=tmp_path / "copy.ndjson")
+
+
+@pytest.mark.usefixtures("any_neighbours")
+@pytest.mark.parametrize("cut", [1, 5, -1])
+def test_the_server_s_file_is_read_whole_or_not_at_all(
+    tenant_id: UUID, file: Path, tmp_path: Path, cut: int
+) -> None:
+    checked(tenant_id, copied(tenant_id), tmp_path)
+    content = file.read_bytes()
+    file.write_bytes(b"" if cut < 0 else content[:-cut])
+    with pytest.raises(Unchecked, match="anchor"):
+        check(tmp_path / "export.ndjson", dict(trusted_keys()), server_anchors=file)
 
 
 @pytest.mark.usefixtures("anchored")

@@ -172,7 +172,7 @@ class TestExportAudit:
 
     def test_it_is_intact(self, tenant_id: UUID, export: Path, key: Path) -> None:
         anchors = anchors_file()
-        code, said = self.offline(export, "--key", key, "--anchors", anchors)
+        code, said = self.offline(export, "--key", key, "--server-anchors", anchors)
         assert code == 0
         assert f"intact {tenant_id}: 4 entries, 1 anchors" in said
 
@@ -253,7 +253,7 @@ class TestExportAudit:
         append(2)
         call_command("anchor_audit", stdout=io.StringIO())
         anchors = anchors_file()
-        code, said = self.offline(export, "--key", key, "--anchors", anchors)
+        code, said = self.offline(export, "--key", key, "--server-anchors", anchors)
         assert (code, "at entry 5: an anchor saw 6" in said) == (1, True)
 
     def test_what_is_no_export_is_2(self, tmp_path: Path, key: Path) -> None:

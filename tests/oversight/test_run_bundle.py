@@ -4,8 +4,9 @@ import json
 import random
 import subprocess
 import sys
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Callable
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import audit
 from approvals.models import Decision, Request
 from approvals.services.erasure import erase_session
-from audit.anchors import anchor
+from audit.anchor_copy import write_anchor_copy
+from audit.anchors import anchor, anchor_recovered
+from audit.keys import key_id
 from audit.models import Entry
-from audit.offline.verify_bundle import Broken, check
+from audit.offline.verify_bundle import LINE_DOMAIN, Broken, Unchecked, check
 from audit.verify import Reason, verify_tenant
 from kernel.ids import new_id
 from kernel.scope import tenant_transaction
@@ -28,6 +31,7 @@ from tests.approvals.views.browsing import reader
 from tests.audit.conftest import superuser as superuser
 
 OFFLINE = Path(audit.__file__).parent / "offline" / "verify_bundle.py"
+HOSTILE = "\x1b[2K\rintact\x1b[8m\u202e" + "x" * 100_000
 
 
 @pytest.fixture
@@ -49,6 +53,12 @@ def bundle(request: Request) -> bytes:
     out = BytesIO()
     write_run_bundle(request.tenant_id, request.run_id, out)
     return out.getvalue()
+
+
+def copied(stage: Stage) -> list[bytes]:
+    out = BytesIO()
+    write_anchor_copy(stage.tenant_id, out)
+    return out.getvalue().splitlines(keepends=True)
 
 
 def verified(tmp_path: Path, content: bytes, **options: Any) -> str:
@@ -105,8 +115,104 @@ def test_an_anchor_that_saw_it_is_in_it_and_one_kept_elsewhere_agrees(
     anchor()
     stage.ask()  # after what the anchor saw, and so of no concern
     content = bundle(request)
-    said = verified(tmp_path, content, anchors=tmp_path / "anchors.ndjson")
-    assert "1 anchors, 1 of them kept elsewhere" in said
+    for kind in ("anchors", "server_anchors"):
+        kept = tmp_path / "anchors.ndjson"
+        if kind == "anchors":
+            kept = tmp_path / "copy.ndjson"
+            kept.write_bytes(b"".join(copied(stage)))
+        said = verified(tmp_path, content, **{kind: kept})
+        assert "1 anchors, 1 of them kept elsewhere" in said
+        assert " UTC, 1 of this tenant's\n1 key in the file; signed by " in said
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error", "why"),
+    [
+        (lambda mine, theirs: [], Unchecked, "lack the signed last line"),
+        (lambda mine, theirs: mine[:-1], Unchecked, "lack the signed last line"),
+        (lambda mine, theirs: [*mine[:-1], mine[-1][:-1]], Unchecked, "break off"),
+        (lambda mine, theirs: [mine[-1]], Broken, "changed, or are missing"),
+        (lambda mine, theirs: theirs, Broken, "another tenant's"),
+        (lambda mine, theirs: [theirs[-1]], Broken, "another tenant's"),
+        (lambda mine, theirs: [theirs[0], *mine], Broken, "another tenant's"),
+        (lambda mine, theirs: [*mine, mine[-1]], Broken, "there is more"),
+        (
+            lambda mine, theirs: [
+                *mine[:-1],
+                mine[-1].replace(b'"whole":true', b'"whole":false'),
+            ],
+            Broken,
+            "the last line is not what was written",
+        ),
+    ],
+)
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_copy_s_end_counts_as_it_does_for_the_whole_log(
+    stage: Stage,
+    tmp_path: Path,
+    spoil: Callable[[list[bytes], list[bytes]], list[bytes]],
+    error: type[Exception],
+    why: str,
+    alone: bool,
+) -> None:
+    other, request = fresh_stage(), decided(stage)
+    anchor()
+    mine, theirs = copied(stage), copied(other)
+    if alone:
+        (tmp_path / "anchors.ndjson").unlink()
+        anchor_recovered(stage.tenant_id)
+        mine = copied(stage)
+    kept = tmp_path / "kept.ndjson"
+    kept.write_bytes(b"".join(spoil(mine, theirs)))
+    with pytest.raises(error, match=why):
+        verified(tmp_path, bundle(request), anchors=kept)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda head: head["about"].update(run=HOSTILE),
+        lambda head: head.update(about={HOSTILE: "x"}),
+        lambda head: head.update(entries=[HOSTILE]),
+        lambda head: head.update(to=HOSTILE),
+        lambda head: head.update({"from": HOSTILE}),
+        lambda head: head.update(key_id=HOSTILE),
+        lambda head: head.update(format=HOSTILE),
+        lambda head: head.update(tenant=HOSTILE),
+        lambda head: head.update({"from": 1 << 200}),
+        lambda head: head.update(about=[]),
+    ],
+)
+def test_no_text_of_a_bundle_reaches_the_terminal(
+    stage: Stage, tmp_path: Path, spoil: Callable[[dict[str, Any]], None]
+) -> None:
+    """Whoever makes keys of their own can sign anything."""
+    key, said = Ed25519PrivateKey.generate(), lines(bundle(decided(stage)))
+    public = b64encode(key.public_key().public_bytes_raw()).decode()
+    said[0]["keys"][key_id(key.public_key())] = public
+    said[0]["key_id"] = key_id(key.public_key())
+    spoil(said[0])
+    file = tmp_path / "bundle.ndjson"
+    file.write_bytes(resigned(said, key))
+    done = subprocess.run(
+        [sys.executable, "-I", str(OFFLINE), str(file)], capture_output=True, text=True
+    )
+    told = done.stdout + done.stderr
+    assert done.returncode in {0, 1, 2}
+    assert "Traceback" not in told
+    assert len(told) < 1_000
+    assert all(" " <= one <= "~" or one == "\n" for one in told)
+
+
+def resigned(said: list[dict[str, Any]], key: Ed25519PrivateKey) -> bytes:
+    state, out = bytes(32), b""
+    for line in said:
+        line.pop("signed")
+        text = json.dumps(line, separators=(",", ":")).encode()
+        state = sha256(state + text).digest()
+        signature = b64encode(key.sign(LINE_DOMAIN + state))
+        out += text[:-1] + b',"signed":"' + signature + b'"}\n'
+    return out
 
 
 def test_an_anchor_kept_elsewhere_may_disagree(
@@ -125,7 +231,7 @@ def test_an_anchor_kept_elsewhere_may_disagree(
     superuser.change(stage.tenant_id, seq, body=body.replace(b'"v":1', b'"v":2'))
     superuser.rehash(stage.tenant_id)
     with pytest.raises(Broken):
-        verified(tmp_path, bundle(request), anchors=kept)
+        verified(tmp_path, bundle(request), server_anchors=kept)
 
 
 def test_every_byte_counts(stage: Stage, tmp_path: Path) -> None:
