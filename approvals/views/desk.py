@@ -6,7 +6,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
-from django_htmx.http import push_url
+from django_htmx.http import push_url, replace_url
 
 from approvals.pages.addresses import address
 from approvals.pages.case.attempt import Attempt
@@ -85,8 +85,18 @@ def show_desk(
     response = render(request, template, context, status=status)
     if request.htmx.boosted:
         # The row that was pressed may be gone by now, so that htmx would not know.
-        push_url(response, False if attempt else request.get_full_path())
+        _at(request, response, "" if attempt else request.get_full_path())
     return response
+
+
+def _at(request: DeskRequest, response: HttpResponse, href: str) -> HttpResponse:
+    """The open page's address from now on; '' leaves it. Going back leads to another
+    case, and never through one again and again."""
+    del response["HX-Push-Url"]
+    shown = (request.htmx.current_url_abs_path or "").partition("?")[0]
+    if href and shown == href.partition("?")[0]:
+        return replace_url(response, href)
+    return push_url(response, href or False)
 
 
 def _index(
@@ -138,5 +148,5 @@ def to_case(
     href = address("case", request.member.slug, id, query=query)
     if request.htmx.boosted and request.method == "POST":
         shown = show_desk(request, id, before=str(before), index=index)
-        return push_url(shown, href)
+        return _at(request, shown, href)
     return HttpResponse(status=303, headers={"Location": href})

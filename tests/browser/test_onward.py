@@ -66,6 +66,21 @@ def test_no_new_page_is_opened(visit: Visit) -> None:
     shows(page, asked[2], left=3)
 
 
+def test_going_back_passes_no_case_twice(visit: Visit) -> None:
+    """An answer that stays on its case leaves the way there as it was."""
+    stage = fresh_stage()
+    request = stage.ask()
+    page = visit(stage.bob).page
+    page.goto(f"/t/{stage.house.tenant.slug}/queue")
+    page.locator(f"#req-{request.id}").click()
+    expect(page).to_have_url(re.compile(f"/queue/{request.id}"))
+    stay = "form => { form.onward.checked = false; form.requestSubmit(); }"
+    page.locator("#sheet-approve form").evaluate(stay)
+    expect(page.locator("#outcome")).to_be_visible()
+    page.go_back()
+    expect(page).to_have_url(re.compile(r"/queue$"))
+
+
 def test_leaving_a_case_costs_no_event_for_each_of_its_elements(visit: Visit) -> None:
     """Hundreds of them, twice each, were half of what the next case kept waiting."""
     stage = fresh_stage()
