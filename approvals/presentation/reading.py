@@ -10,6 +10,9 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
+import rfc8785
+
+from approvals.presentation.arguments import exact_text
 from approvals.presentation.controls import controls, reply_controls
 from approvals.presentation.edit import Control
 from kernel.problems import Problem
@@ -60,7 +63,7 @@ def read(
 ) -> Read | Misread:
     """Each control's value put in its place in a copy of the arguments."""
     result, errors = deepcopy(arguments), {}
-    fields = [one for one in leaves(asked) if one.kind != "fixed"]
+    fields = editable(asked)
     for one in fields:
         try:
             result = placed(result, one.pointer, value_of(one, post, arguments))
@@ -84,6 +87,11 @@ def leaves(asked: Iterable[Control]) -> Iterator[Control]:
                 yield from leaves(cell for row in one.rows for cell in row if cell)
             case _:
                 yield one
+
+
+def editable(asked: Iterable[Control]) -> list[Control]:
+    """Those of the leaves that are posted."""
+    return [one for one in leaves(asked) if one.kind != "fixed"]
 
 
 def value_of(one: Control, post: Mapping[str, str], arguments: Any) -> Any:
@@ -195,12 +203,36 @@ def refilled(
     )
     return replace(
         one,
-        text=post.get(one.name, one.text),
+        text=retyped(one, post.get(one.name, one.text)),
         null=one.nullable and one.null_name in post,
         error=errors.get(one.name, ""),
         children=filled(one.children, post, errors),
         rows=rows,
     )
+
+
+def retyped(one: Control, text: str) -> str:
+    """What was posted; unless only a browser's line breaks tell it from the original."""
+    untouched = unbroken(text) == unbroken(one.original)
+    return one.original if untouched and not one.was_null else text
+
+
+def typed(asked: Iterable[Control], arguments: Any) -> dict[str, str]:
+    """What a form of these controls posts where it says `arguments`: `read` backwards."""
+    texts: dict[str, str] = {}
+    for one in editable(asked):
+        try:
+            texts |= said(one, found(arguments, one.pointer))
+        except (LookupError, TypeError, ValueError):
+            continue  # it is not there, or not of this shape
+    return texts
+
+
+def said(one: Control, value: Any) -> dict[str, str]:
+    if value is None and one.nullable:
+        return {one.null_name: "1"}
+    choice = one.kind == "choice"
+    return {one.name: rfc8785.dumps(value).decode() if choice else exact_text(value)}
 
 
 def by_name(

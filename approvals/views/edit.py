@@ -1,13 +1,15 @@
 """Editing: controls, then the comparison; the decision itself is posted to `decide`."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from approvals.forms import AnswerForm, Flawed
 from approvals.pages.case import CaseRecord, read_case
 from approvals.pages.case.attempt import Attempt
 from approvals.pages.case.desk import blocked_answers
@@ -16,7 +18,7 @@ from approvals.pages.frame import frame
 from approvals.pages.index import read_index
 from approvals.pages.selection import Selection
 from approvals.presentation.controls import controls
-from approvals.presentation.reading import Misread, by_name, read_controls
+from approvals.presentation.reading import Misread, by_name, read_controls, typed
 from approvals.problems import NO_RIGHT, NOT_PENDING
 from approvals.services.case import Answer
 from approvals.services.editing import check_edited, same
@@ -26,16 +28,21 @@ from kernel.problems import Problem
 from kernel.scope import tenant_transaction
 from tenants.pages import member_page
 
+CHANGE: Final = "change"
+
 type Step = Callable[[CaseRecord], Edited]
 
 
 @member_page
+@sensitive_post_parameters("password", "code")
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_page(request: DeskRequest, id: UUID) -> HttpResponse:
-    """GET requests/{id}/edit: the controls. POST: the comparison, nothing recorded."""
-    if request.method == "POST":
-        return _show(request, id, lambda record: _read(request, record))
-    return _show(request, id, lambda record: Edited())
+    """GET requests/{id}/edit: the controls. POST: the comparison, nothing recorded; from
+    the comparison with `change`: the controls as they were filled in."""
+    if request.method != "POST":
+        return _show(request, id, lambda record: Edited())
+    step = _changing if CHANGE in request.POST else _read
+    return _show(request, id, lambda record: step(request, record))
 
 
 def show_comparison(
@@ -90,6 +97,16 @@ def _read(request: DeskRequest, record: CaseRecord) -> Edited:
     if errors:
         return Edited(reason=reason, post=post, errors=errors)
     return Edited(reason=reason, arguments=read.arguments)
+
+
+def _changing(request: DeskRequest, record: CaseRecord) -> Edited:
+    """The arguments of the comparison, in the controls again."""
+    try:
+        answer = AnswerForm(request.POST).answer(None)
+    except Flawed as flawed:
+        return Edited(errors={"": next(iter(flawed.errors.values()))})
+    asked = controls(record.envelope.action.arguments, schema_of(record))
+    return Edited(reason=answer.reason, post=typed(asked, answer.arguments))
 
 
 def _flaws(record: CaseRecord, arguments: Any) -> dict[str, str]:

@@ -19,6 +19,7 @@ from approvals.presentation.reading import (
     leaves,
     read_controls,
     read_reply,
+    typed,
     unbroken,
 )
 from approvals.presentation.reading import found as value_at
@@ -62,6 +63,29 @@ def test_an_unedited_form_gives_back_the_very_same_arguments(
     assert isinstance(read, Read)
     assert same(read.arguments, arguments)
     assert differences(arguments, read.arguments) == []
+
+
+@given(documents)
+def test_arguments_fill_the_form_that_they_were_read_from(
+    arguments: dict[str, Any],
+) -> None:
+    asked = controls(arguments)
+    again = read_controls(typed(asked, arguments), arguments)
+    assert isinstance(again, Read)
+    assert same(again.arguments, arguments)
+    shown = filled(asked, typed(asked, arguments), {})
+    assert not any(one.edited for one in leaves(shown))
+
+
+def test_what_was_typed_fills_the_form_again() -> None:
+    form = {"/amount": "13", "/kind": "null", "/note": "Now.", "/reference": "R-1"}
+    form = form_of(ORDER, SCHEMA) | form
+    del form["/note#null"]
+    read = read_controls(form, ORDER, SCHEMA)
+    assert isinstance(read, Read)
+    texts = typed(controls(ORDER, SCHEMA), read.arguments)
+    assert read_controls(texts, ORDER, SCHEMA) == read
+    assert (texts["/kind"], texts["/amount"], texts["/note"]) == ("null", "13", "Now.")
 
 
 @settings(deadline=None)

@@ -192,6 +192,56 @@ def test_a_time_says_how_it_is_written(letters: Stage) -> None:
     assert "date and time, like 2026-12-01T09:30:00Z" in page
 
 
+def test_an_untouched_text_is_not_marked_as_edited(letters: Stage) -> None:
+    request, bob = letters.ask(arguments=SENT), reader(letters)
+    response = write(bob, request, count="about 400")
+    marked = [one for one in response.context["edit"].controls if one.edited]
+    assert [one.pointer for one in marked] == ["/count"]
+
+
+def change(bob: Reader, compared: Any, **said: str) -> Any:
+    """Back from the comparison to the values, with the form as it is by then."""
+    edit = compared.context["edit"]
+    form = {
+        "verdict": "edit",
+        "digest": edit.digest,
+        "reason": edit.reason,
+        "arguments": edit.arguments_text,
+        "change": "1",
+    }
+    return bob.post(edit.href.removeprefix(f"{bob.home}/"), form | said)
+
+
+def test_the_values_can_be_changed_once_more(letters: Stage) -> None:
+    request, bob = letters.ask(arguments=SENT), reader(letters)
+    compared = write(bob, request, count="12", send_at="2027-01-01T08:00:00Z")
+    again = change(bob, compared, reason="Fewer.")
+    edit = again.context["edit"]
+    texts = {one.pointer: one.text for one in edit.controls}
+    assert again.status_code == 200
+    assert (texts["/count"], texts["/send_at"]) == ("12", "2027-01-01T08:00:00Z")
+    assert [one.pointer for one in edit.controls if one.edited] == [
+        "/count",
+        "/send_at",
+    ]
+    assert (edit.reason, edit.differences) == ("Fewer.", ())
+    assert 'formaction="' + edit.href in compared.content.decode()
+    assert letters.fresh(request).revision == 1
+
+
+def test_a_comparison_that_arrives_in_part_leads_to_the_first_values(
+    letters: Stage,
+) -> None:
+    request, bob = letters.ask(arguments=SENT), reader(letters)
+    again = change(bob, write(bob, request, count="12"), arguments="{")
+    edit = again.context["edit"]
+    assert again.status_code == 422
+    assert (list(edit.errors), any(one.edited for one in edit.controls)) == (
+        [""],
+        False,
+    )
+
+
 def test_nothing_changed_is_no_edit(stage: Stage) -> None:
     request, bob = stage.ask(), reader(stage)
     response = compare(bob, request)
