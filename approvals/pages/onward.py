@@ -45,7 +45,7 @@ def earlier(viewer: Viewer, selection: Selection, said: str) -> Notice | None:
         sentence=_consequence(found),
         icon="key-turned" if found.state in APPROVED else "check",
         href=address("case", viewer.slug, found.id, query=selection.query),
-        link="See what comes of it" if found.state in APPROVED else "Open it again",
+        link="See what comes of it" if found.state in APPROVED else "Look at it",
         said=found.said,
     )
 

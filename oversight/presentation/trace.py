@@ -15,6 +15,7 @@ from typing import Final
 
 from approvals.presentation.words import span
 from kernel.visible import single_line
+from oversight.presentation.run import FactChange
 
 LANES: Final = ("Session", "State", "Model", "Request", "People", "Checks", "Outside")
 WIDTH: Final = 136
@@ -40,7 +41,8 @@ class Part:
     """One thing that counted: `key` names it, `after` names what it follows from.
 
     `tone` is '', key (it carries authority), ok, bad or derived. `told` says in a
-    sentence what proves it; `theirs`: the note is an agent's own word.
+    sentence what proves it; `theirs`: the note is an agent's own word. `facts` are those
+    that it stated.
     """
 
     key: str
@@ -54,6 +56,7 @@ class Part:
     tone: str = ""
     after: tuple[str, ...] = ()
     theirs: bool = False
+    facts: tuple[FactChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,24 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """One request in a sentence or two, as the template puts them together.
+
+    `title` is the agent's unless `title_is_ours`, and `served` is always; `answers` are
+    what somebody did, and when; `outcome` ends with `known_as`, where it has that name.
+    """
+
+    title: str
+    title_is_ours: bool
+    agent: str
+    served: str
+    policies: str
+    answers: tuple[tuple[str, datetime], ...]
+    outcome: str
+    known_as: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TraceView:
     """In the context as `trace`. `left_out` counts older parts that are not shown."""
 
@@ -173,7 +194,8 @@ class TraceView:
     verifier_href: str
     elsewhere_href: str  # what the bundle is checked with
     rights: tuple[tuple[str, str], ...]  # requests, and who could have approved them
-    answer: str
+    answer: str  # before `whys`, where one request does not say it all
+    whys: tuple[Why, ...]
     graph: Graph
     parts: tuple[Part, ...]
     left_out: int = 0

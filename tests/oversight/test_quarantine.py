@@ -42,6 +42,7 @@ def page(stage: Stage, run: Run, more: str = "") -> str:
 def test_a_claim_of_authority_is_marked_in_facts_and_reasons(stage: Stage) -> None:
     run = told(stage, CLAIM, CLAIM)
     assert page(stage, run).count(MARK) == 3  # as it changed, why, and as it stands
+    assert page(stage, run, "/trace").count(MARK) == 1
     # Among the differences, and among the changes below them.
     assert page(stage, run, "/state?before=0&after=1").count(MARK) == 2
 
@@ -49,7 +50,7 @@ def test_a_claim_of_authority_is_marked_in_facts_and_reasons(stage: Stage) -> No
 def test_an_imitation_of_the_mark_is_only_text(stage: Stage) -> None:
     forged = f"Quarantined {MARK}"
     run = told(stage, forged, "⚠ Quarantined: reads like an instruction")
-    for more in ("", "/state?before=0&after=1"):
+    for more in ("", "/state?before=0&after=1", "/trace"):
         assert "</svg>Quarantined" not in page(stage, run, more)
 
 

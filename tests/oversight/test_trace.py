@@ -38,6 +38,7 @@ from tests.oversight.test_runs import elsewhere
 
 V = Decision.Verdict
 SAID = "What nobody needs to read here."
+SEEN = "What was stated."
 
 
 @pytest.fixture
@@ -92,6 +93,38 @@ def test_an_action_is_told_from_the_session_to_its_outcome(stage: Stage) -> None
     assert "on its queue then; no longer held now." in part(later, "decision").told
 
 
+def test_it_answers_why_in_a_sentence_or_two(stage: Stage) -> None:
+    stage.policy("corrections", rules=[{"approvals": 1}])
+    request, bob = stuck(stage), reader(stage)
+    said = {"outcome": "confirmed", "evidence": "Seen.", "external_id": "CR-771"}
+    effect = bob.case(request.id).progress.effect_id
+    bob.post(f"requests/{request.id}/resolve", said | {"effect": effect})
+    view = trace(stage, request)
+    (why,) = view.whys
+    assert why.title == request.title
+    assert view.parts[0].told.startswith(f"{why.agent} began")
+    assert why.policies == "corrections asked for 1 approval"
+    assert [given for given, _ in why.answers] == [f"{stage.bob.user} approved"]
+    assert f"{why.outcome} {why.known_as}" == "Outside it is known as CR-771"
+
+
+def test_what_is_not_decided_is_told_so(stage: Stage) -> None:
+    request = stage.ask()
+    (why,) = trace(stage, request).whys
+    assert (why.answers, why.outcome) == ((), "It waits for an answer.")
+    stage.answer(request, verdict=V.REJECT, reason="No.")
+    (why,) = trace(stage, request).whys
+    assert why.answers[0][0] == f"{stage.bob.user} rejected"
+    assert (why.outcome, why.known_as) == ("Nothing came of it.", "")
+
+
+def test_facts_tell_their_values_to_those_who_may_see_them(stage: Stage) -> None:
+    """Each by itself, so that no value passes for another fact."""
+    request = stage.ask(after_a_call(stage))
+    (fact,) = part(trace(stage, request), "facts").facts
+    assert (fact.name, fact.after, fact.provenance) == ("ready", SEEN, "tool")
+
+
 def after_a_call(stage: Stage) -> Run:
     """The model called the tool, went on talking, and a fact was stated."""
     who, run = stage.house.robot.principal, stage.run()
@@ -107,7 +140,7 @@ def after_a_call(stage: Stage) -> Run:
         expected_version=0,
         facts={
             "ready": Claim(
-                value=SAID, provenance="tool", reference="row", evidence_digest="ab"
+                value=SEEN, provenance="tool", reference="row", evidence_digest="ab"
             )
         },
         reason="Looked.",

@@ -78,6 +78,7 @@ def places(asked: Request) -> dict[str, str]:
         "case": f"queue/{asked.id}",
         "run": run,
         "state": f"{run}/state?before=0&after=1",
+        "trace": f"{run}/trace",
     }
 
 
@@ -87,7 +88,7 @@ def shown(stage: Stage, path: str, by: Somebody | None = None) -> str:
     return str(answer.content.decode())
 
 
-@pytest.mark.parametrize("page", ["case", "run", "state"])
+@pytest.mark.parametrize("page", ["case", "run", "state", "trace"])
 def test_a_reviewer_reads_the_name_and_not_the_value(
     page: str, stage: Stage, asked: Request
 ) -> None:
@@ -99,7 +100,7 @@ def test_a_reviewer_reads_the_name_and_not_the_value(
     assert WITHHELD in html
 
 
-@pytest.mark.parametrize("page", ["case", "run", "state"])
+@pytest.mark.parametrize("page", ["case", "run", "state", "trace"])
 @pytest.mark.parametrize("role", [Role.ADMIN, Role.AUDITOR])
 def test_who_oversees_reads_it(
     page: str, role: Role, stage: Stage, asked: Request

@@ -9,6 +9,7 @@ from django.db.models import FETCH_RAISE, Model, QuerySet
 
 from approvals.models import Decision, Grant, Request, Revision, VerificationReport
 from approvals.pages.addresses import address, short_name
+from approvals.pages.case.reading import reading_of
 from approvals.pages.viewer import Viewer
 from approvals.problems import NOT_FOUND
 from checkpoints.models import Attempt, Checkpoint, Effect
@@ -31,6 +32,8 @@ from oversight.pages.trace.done import (
     report_part,
 )
 from oversight.pages.trace.state import fact_parts, facts_at, item_parts
+from oversight.pages.trace.why import MOST as MOST_TOLD
+from oversight.pages.trace.why import whys
 from oversight.presentation.trace import Part, TraceView, draw_trace
 from oversight.queries import visible_requests, visible_run
 from sessions.models import Run, Transition
@@ -48,7 +51,7 @@ FIRST: Final = (
 def trace_view(viewer: Viewer, run_id: UUID, chosen: str = "") -> TraceView:
     """The run's, or of one of its requests. Raises `not_found` for what is not seen."""
     run, slug = visible_run(viewer, run_id), viewer.slug
-    seen = visible_requests(viewer).filter(run_id=run.id)
+    seen = visible_requests(viewer).filter(run_id=run.id).select_related("tool")
     asked = _newest(seen)
     requests = [_one(seen, chosen)] if chosen else asked
     parts = sorted(_parts(viewer, run, requests), key=_order)
@@ -67,7 +70,8 @@ def trace_view(viewer: Viewer, run_id: UUID, chosen: str = "") -> TraceView:
         verifier_href=address("verify_bundle", slug),
         elsewhere_href=f"{address('audit', slug)}#elsewhere",
         rights=_rights(viewer, requests),
-        answer=_answer(requests, parts),
+        answer=_answer(requests),
+        whys=whys(run, requests),
         graph=draw_trace(shown),
         parts=tuple(shown),
         left_out=len(parts) - len(shown),
@@ -98,7 +102,8 @@ def _parts(viewer: Viewer, run: Run, requests: list[Request]) -> Iterator[Part]:
     points = _newest(Checkpoint.objects.filter(run_id=run.id).defer("stored"))
     yield from (checkpoint_part(slug, run, one) for one in points)
     facts = _newest(Transition.objects.filter(run_id=run.id).exclude(changes={}))
-    yield from fact_parts(slug, run, facts, points)
+    reading = reading_of(viewer, run.workflow, database_now())
+    yield from fact_parts(slug, run, facts, points, reading)
     items = dict(item_parts(slug, run, requests))
     yield from {one.key: one for one in items.values()}.values()
     yield from context_parts(slug, requests)
@@ -155,16 +160,16 @@ def _order(part: Part) -> tuple[Any, int]:
     return part.at, FIRST.index(kind) if kind in FIRST else len(FIRST)
 
 
-def _answer(requests: list[Request], parts: list[Part]) -> str:
-    """One sentence for whoever asks why."""
-    outside = [part.label for part in parts if part.key.startswith("outside:")]
+def _answer(requests: list[Request]) -> str:
+    """What is said before the requests themselves answer."""
     if not requests:
         return "It has asked for nothing that you may see, and nothing was done for it."
-    times = "once" if len(requests) == 1 else f"{len(requests)} times"
-    asked = f"It asked {times}"
-    if not outside:
-        return f"{asked}; nothing outside has confirmed an action so far."
-    return f"{asked}; outside it is known as {', '.join(outside[:5])}."
+    if len(requests) == 1:
+        return ""
+    more = (
+        f"; the newest {MOST_TOLD} are told here" if len(requests) > MOST_TOLD else ""
+    )
+    return f"It asked {len(requests)} times{more}."
 
 
 def _rights(viewer: Viewer, requests: list[Request]) -> tuple[tuple[str, str], ...]:

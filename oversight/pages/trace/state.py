@@ -9,8 +9,10 @@ from uuid import UUID
 from approvals.context.items import Entry, read_item
 from approvals.models import Request
 from approvals.pages.addresses import address
+from approvals.pages.case.reading import Reading
 from checkpoints.models import Checkpoint
 from kernel.problems import Problem
+from oversight.pages.steps import fact_change
 from oversight.presentation.trace import Part
 from sessions.models import Item, Run, Transition
 from sessions.queries import TRUNK, items_on, newest_within
@@ -82,9 +84,13 @@ def _item(
 
 
 def fact_parts(
-    slug: str, run: Run, rows: Sequence[Transition], points: Sequence[Checkpoint]
+    slug: str,
+    run: Run,
+    rows: Sequence[Transition],
+    points: Sequence[Checkpoint],
+    reading: Reading,
 ) -> Iterator[Part]:
-    """Each change of facts: which fields, and where their values came from."""
+    """Each change of facts, with the values that the viewer may see."""
     for row in rows:
         if not row.changes:
             continue
@@ -99,6 +105,10 @@ def fact_parts(
             href=f"{address('run_state', slug, run.id)}?after={row.version}",
             told=f"Stated: {_stated(row)}.",
             after=(f"checkpoint:{max(saved)}",) if saved else ("session",),
+            facts=tuple(
+                fact_change(name, said, reading.shows(name))
+                for name, said in row.changes.items()
+            ),
         )
 
 
@@ -109,7 +119,7 @@ def facts_at(rows: Sequence[Transition], at: datetime) -> tuple[str, ...]:
 
 
 def _stated(row: Transition) -> str:
-    """Names and where each came from; the values are on the state's page."""
+    """Names and where each came from, in one line."""
     return ", ".join(
         f"{name} by {said.get('provenance', 'model')}"
         for name, said in row.changes.items()
