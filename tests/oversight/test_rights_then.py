@@ -327,6 +327,31 @@ def test_of_what_is_decided_the_page_begins_as_it_was_decided(
     assert now.context["rights"].answer.startswith("Nobody: it was")
 
 
+def test_it_says_whose_key_had_turned_and_who_could_have_turned_the_other(
+    stage: Stage,
+) -> None:
+    """Who is left depends on the rules: one of them is for one person alone."""
+    bob, carol = stage.bob, stage.reviewer("Carol")
+    only_carol = {"eligible": {"members": [str(carol.id)]}, "approvals": 1}
+    stage.policy(rules=[{"approvals": 1}, only_carol])
+    request, alice = stage.ask(), reader(stage, stage.house.alice)
+    path = f"requests/{request.id}/rights"
+
+    def answer() -> str:
+        return str(alice.get(path).context["rights"].answer)
+
+    them = " or ".join(sorted((str(bob.user), "Carol")))
+    assert answer() == f"2 keys were needed: 1 of {them} and 1 of Carol."
+    stage.answer(request, bob)
+    assert answer() == f"{bob.user} had turned a key; 1 more was needed, of Carol."
+    stage.answer(request, carol)
+    rights = alice.get(path).context["rights"]
+    assert (rights.just_before, rights.answer) == (
+        True,
+        f"{bob.user} had turned a key; 1 more was needed, of Carol.",
+    )
+
+
 def test_of_what_nobody_answered_it_begins_before_the_time_was_over(
     stage: Stage,
 ) -> None:

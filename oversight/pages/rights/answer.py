@@ -12,10 +12,12 @@ from approvals.checks.evidence import DECIDED
 from approvals.envelope import Envelope
 from approvals.models import Decision, Grant, Request, Revision
 from approvals.pages.sealed import sealed_expiry
+from approvals.separation import Key
 from audit.models import Entry
 from kernel.problems import NOT_FOUND
 from oversight.pages.rights.case import Case, Owed
 from oversight.pages.rights.then import Then, rights_at
+from oversight.pages.rights.turned import turned_by
 from oversight.pages.rights.ways import (
     GlassThen,
     StandingThen,
@@ -49,7 +51,7 @@ class Closed:
 class Answer:
     """`pinned` decided; `current` was asked as well when the approval was used.
 
-    `state` is how the question stood: pending, or what had become of it. `spoilt`
+    `turned` are the keys that had turned by then. `state` is how the question stood: pending, or what had become of it. `spoilt`
     policies in force are not stored as they were signed, and are not in it.
     """
 
@@ -60,6 +62,7 @@ class Answer:
     state: str
     pinned: Owed
     current: Owed
+    turned: tuple[Key, ...]
     spoilt: int
     standings: tuple[StandingThen, ...]
     glass: GlassThen
@@ -89,6 +92,7 @@ def who_could_have(request: Request, at: datetime) -> Answer:
         state=_state(request, envelope, at),
         pinned=pinned,
         current=current,
+        turned=turned_by(revision, at),
         spoilt=case.spoilt,
         standings=standings_then(case, current.obligation),
         glass=glass_then(case, pinned, current),

@@ -21,6 +21,7 @@ from oversight.pages.rights.answer import (
     who_could_have,
 )
 from oversight.pages.rights.case import Owed, RuleThen
+from oversight.pages.rights.turned import keys_told
 from oversight.pages.rights.ways import StandingThen
 from oversight.pages.trace.asked import policy_page
 from oversight.presentation.rights import (
@@ -150,18 +151,18 @@ def _people(slug: str, ids: Iterable[UUID]) -> Mapping[UUID, PersonThen]:
 
 
 def _answer(answer: Answer, people: Mapping[UUID, PersonThen]) -> str:
-    """One sentence for whoever asks."""
+    """A sentence or two for whoever asks."""
     if answer.state != "pending":
         return f"Nobody: it was {answer.state} by then."
     if answer.pinned.obligation.verdict == "deny":
         return "Nobody: policy refused it."
-    names = [one.name for one in _named(answer.pinned.people, people)]
-    if not names:
+    if not answer.pinned.people:
         return "Nobody could have."
-    said = f"{', '.join(names)} could have."
-    if answer.pinned.short:
-        return f"{said} But {answer.pinned.short} more would have been needed."
-    return said
+
+    def names(ids: Iterable[UUID]) -> list[str]:
+        return [one.name for one in _named(ids, people)]
+
+    return keys_told(answer.pinned, answer.turned, names)
 
 
 def _agreed(

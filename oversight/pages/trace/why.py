@@ -104,7 +104,7 @@ def _policies(owed: Obligation, names: Mapping[UUID, str]) -> str:
 
 def _outcome(request: Request, effect: Effect | None) -> str:
     if effect is None:
-        return ENDED.get(request.state, "Nothing came of it.")
+        return ENDED.get(S(request.state), "Nothing came of it.")
     if effect.external_id:
         return "Outside it is known as"
     return f"What came of it: {mark('effect', effect.state).word.lower()}."
