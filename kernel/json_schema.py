@@ -45,6 +45,33 @@ MAX_READING: Final = 1.0  # seconds, for all schemas of one request together
 STATES_A_STEP: Final = 200  # of a pattern, each looked at for each character
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
+DESCRIPTION: Final = 400  # characters of one that are told where a pattern is missed
+
+TYPES: Final[Mapping[str, str]] = {
+    "string": "text",
+    "integer": "a whole number, like 12",
+    "number": "a number, like 1240.50",
+    "boolean": "true or false",
+    "null": "nothing (null)",
+    "array": "a list",
+    "object": "an object",
+}
+WORDS: Final[Mapping[str, str]] = {
+    "const": "It must be {}",
+    "minLength": "Too short: its length is at least {}",
+    "maxLength": "Too long: its length is at most {}",
+    "minItems": "Too few: at least {}",
+    "maxItems": "Too many: at most {}",
+    "minProperties": "Too few: at least {}",
+    "maxProperties": "Too many: at most {}",
+    "minimum": "Too small: at least {}",
+    "maximum": "Too large: at most {}",
+    "exclusiveMinimum": "Too small: more than {}",
+    "exclusiveMaximum": "Too large: less than {}",
+    "multipleOf": "It must be a multiple of {}",
+    "uniqueItems": "No two of them may be the same",
+}
+
 type Found = Iterator[ValidationError]
 type Keyword = Callable[[Any, Any, Any, Any], Found | None]
 
@@ -269,16 +296,40 @@ def _sentence(error: ValidationError | SchemaError) -> str:
             return "Nothing is allowed here."
         case "required":
             missing = [name for name in wanted if name not in instance]
-            return f"Missing: {_short(missing)}."
+            return f"Missing: {_cut(', '.join(missing))}."
         case "additionalProperties" | "unevaluatedProperties" if wanted is False:
             known = error.schema.get("properties", {})  # type: ignore[union-attr]
-            return f"Not known: {_short([n for n in instance if n not in known])}."
+            return (
+                f"Not known: {_cut(', '.join(n for n in instance if n not in known))}."
+            )
         case "format" if wanted in ASKED:
             return ASKED[wanted]
+        case "type":
+            names = [wanted] if isinstance(wanted, str) else wanted
+            return f"It must be {' or '.join(TYPES.get(n, n) for n in names)}."
+        case "enum":
+            return f"It must be one of {_cut(', '.join(map(_json, wanted)))}."
+        case "pattern":
+            return _described(error.schema) or f"It must look like this: `{wanted}`"
+        case _ if keyword in WORDS:
+            return f"{WORDS[keyword].format(_short(wanted))}."
         case _:
             return f"Must satisfy {keyword}: {_short(wanted)}."
 
 
-def _short(value: object, limit: int = 160) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+def _described(schema: Any) -> str:
+    """What its author says of it in words, which is more than a pattern says."""
+    said = schema.get("description") if isinstance(schema, Mapping) else None
+    return _cut(said.strip(), DESCRIPTION) if isinstance(said, str) else ""
+
+
+def _short(value: object) -> str:
+    return _cut(_json(value))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _cut(text: str, limit: int = 160) -> str:
     return text if len(text) <= limit else f"{text[:limit]}…"

@@ -13,12 +13,16 @@ from typing import Any
 import rfc8785
 
 from approvals.presentation.arguments import exact_text
-from approvals.presentation.controls import controls, reply_controls
+from approvals.presentation.controls import NOTES, controls, reply_controls
 from approvals.presentation.edit import Control
 from kernel.problems import Problem
 from kernel.strict_json import canonical_value, parse
 
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+WANTED = {
+    NOTES["integer"]: "Write a whole number, like 12.",
+    NOTES["number"]: "Write a number with digits and a point, like 1240.50.",
+}
 BREAKS = re.compile(r"\r\n?|\n")
 
 
@@ -120,15 +124,13 @@ def unbroken(text: str) -> str:
 
 
 def parsed(one: Control, text: str) -> Any:
-    readers = {"number": number, "boolean": boolean}
-    if one.kind == "choice":
-        return chosen(one, text)
-    return readers.get(one.kind, plain_text)(text)
+    readers = {"choice": chosen, "number": number, "boolean": boolean}
+    return readers.get(one.kind, plain_text)(one, text)
 
 
-def number(text: str) -> Any:
+def number(one: Control, text: str) -> Any:
     if not NUMBER.fullmatch(text.strip()):
-        raise Unreadable("Write a number with digits and a point, like 1240.50.")
+        raise Unreadable(WANTED[one.note])
     try:
         return parse(text.strip().encode())
     except Problem as refused:
@@ -137,7 +139,7 @@ def number(text: str) -> Any:
         ) from refused
 
 
-def boolean(text: str) -> bool:
+def boolean(_: Control, text: str) -> bool:
     if text not in {"true", "false"}:
         raise Unreadable("Choose true or false.")
     return text == "true"
@@ -149,7 +151,7 @@ def chosen(one: Control, text: str) -> Any:
     return parse(text.encode())
 
 
-def plain_text(text: str) -> str:
+def plain_text(_: Control, text: str) -> str:
     try:
         canonical_value(text)
     except Problem as refused:
@@ -240,11 +242,12 @@ def by_name(
 ) -> dict[str, str]:
     """A validator's errors ({pointer, detail}) beside the controls they are about.
 
-    What no control can hold is gathered under ''.
+    What no control can hold is gathered under '', and says which place it is about.
     """
     names = {one.pointer: one.name for one in leaves(asked)}
     sorted_out: dict[str, str] = {}
     for error in errors:
-        name = names.get(error["pointer"], "")
-        sorted_out.setdefault(name, error["detail"])
+        pointer, detail = error["pointer"], error["detail"]
+        place = f"{pointer}: " if pointer and pointer not in names else ""
+        sorted_out.setdefault(names.get(pointer, ""), f"{place}{detail}")
     return sorted_out

@@ -37,6 +37,21 @@ def in_words(text: str) -> str:
     )
 
 
+@register.filter
+def flaw(text: str) -> SafeString:
+    """What is wrong with a value as `visible`: a schema's author may be quoted in it, in
+    words or as `code`."""
+    shapes = ("{}", "<code>{}</code>")
+    return format_html_join(
+        "",
+        "{}",
+        (
+            (format_html(shapes[at % 2], visible(part)),)
+            for at, part in enumerate(text.split("`"))
+        ),
+    )
+
+
 @register.simple_tag
 def cuts(text: str) -> SafeString:
     """How many secrets were cut out of a text, if any were."""

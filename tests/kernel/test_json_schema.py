@@ -13,6 +13,7 @@ from kernel.json_schema import (
     check_value,
     end_of_reading,
 )
+from kernel.problems import Problem
 from tests.refusals import refused
 
 AMOUNT = {"type": "string", "pattern": "^-?[0-9]{1,12}\\.[0-9]{2}$"}
@@ -63,9 +64,33 @@ def test_the_refusal_says_what_is_wanted_and_repeats_nothing_secret() -> None:
     with pytest.raises(Exception, match="Missing") as missing:
         check_value(INVOICE, {"amoumt": "hunter2-hunter2"})
     assert "hunter2" not in str(missing.value)
-    with pytest.raises(Exception, match="pattern") as unlike:
+    with pytest.raises(Exception, match="look like this") as unlike:
         check_value(INVOICE, {"amount": "hunter2-hunter2"})
     assert "hunter2" not in str(unlike.value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "sentence"),
+    [
+        ({"type": "integer"}, 1.5, "It must be a whole number, like 12."),
+        ({"type": ["string", "null"]}, 1, "It must be text or nothing (null)."),
+        ({"minLength": 1}, "", "Too short: its length is at least 1."),
+        ({"maxLength": 3}, "long", "Too long: its length is at most 3."),
+        ({"maximum": 500}, 501, "Too large: at most 500."),
+        ({"exclusiveMinimum": 0}, 0, "Too small: more than 0."),
+        ({"minItems": 1}, [], "Too few: at least 1."),
+        ({"enum": ["a", 1]}, "b", 'It must be one of "a", 1.'),
+        ({"pattern": "^[A-Z]+$"}, "b", "It must look like this: `^[A-Z]+$`"),
+        ({"pattern": "^[A-Z]+$", "description": "In capitals."}, "b", "In capitals."),
+        ({"required": ["to", "at"]}, {}, "Missing: to, at."),
+    ],
+)
+def test_a_refusal_is_a_sentence_for_people(
+    schema: dict[str, Any], value: Any, sentence: str
+) -> None:
+    with pytest.raises(Problem) as told:
+        check_value(schema, value)
+    assert told.value.detail == sentence
 
 
 @pytest.mark.parametrize(

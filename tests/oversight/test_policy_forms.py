@@ -35,7 +35,7 @@ def alice(stage: Stage) -> Reader:
         ({"decide_within": "4"}, "decide_within", "with a unit"),
         ({"decide_within": "400 days"}, "decide_within", "At most 366 days."),
         ({"queue": "nowhere"}, "queue", "There is no such queue."),
-        ({"verdict": "maybe"}, "verdict", "Must satisfy enum"),
+        ({"verdict": "maybe"}, "verdict", "It must be one of"),
     ],
 )
 @pytest.mark.parametrize("button", ["keep", "try"])

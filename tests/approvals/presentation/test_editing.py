@@ -221,7 +221,10 @@ def test_errors_of_a_validator_find_their_fields() -> None:
         {"pointer": "/lines/0/count", "detail": "too small"},
         {"pointer": "/lines", "detail": "too few"},
     ]
-    assert by_name(asked, errors) == {"/lines/0/count": "too small", "": "too few"}
+    assert by_name(asked, errors) == {
+        "/lines/0/count": "too small",
+        "": "/lines: too few",
+    }
 
 
 def test_an_answer_follows_its_schema() -> None:

@@ -192,6 +192,33 @@ def test_a_time_says_how_it_is_written(letters: Stage) -> None:
     assert "date and time, like 2026-12-01T09:30:00Z" in page
 
 
+def test_what_a_value_must_be_is_said_for_people(letters: Stage) -> None:
+    request, bob = letters.ask(arguments=SENT), reader(letters)
+    for text, sentence in (
+        ("about 400", "Write a whole number, like 12."),
+        ("1.5", "It must be a whole number, like 12."),
+        ("501", "Too large: at most 500."),
+    ):
+        assert wrong(write(bob, request, count=text))["/count"] == sentence
+
+
+def test_a_pattern_is_shown_as_code(stage: Stage) -> None:
+    request, bob = stage.ask(), reader(stage)
+    page = compare(bob, request, amount="12").content.decode()
+    assert "It must look like this: <code>^[0-9]+\\.[0-9]{2}$</code>" in page
+
+
+def test_a_hint_that_says_what_is_wrong_stands_once() -> None:
+    schema = {"properties": {"to": {"pattern": "^[A-Z]$", "description": "A\u202eB"}}}
+    stage = fresh_stage(schema=schema)
+    request, bob = stage.ask(arguments={"to": "A"}), reader(stage)
+    digest = bob.case(request.id).exact.digest
+    said = {"digest": digest, "/to": "b"}
+    page = bob.post(f"requests/{request.id}/edit", said).content.decode()
+    assert page.count("U+202E") == 1
+    assert "\u202e" not in page
+
+
 def test_an_untouched_text_is_not_marked_as_edited(letters: Stage) -> None:
     request, bob = letters.ask(arguments=SENT), reader(letters)
     response = write(bob, request, count="about 400")
