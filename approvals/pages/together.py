@@ -68,12 +68,14 @@ def together_page(
 
 
 def answered_page(
-    page: TogetherPage, outcomes: Mapping[UUID, Problem | None]
+    viewer: Viewer, page: TogetherPage, outcomes: Mapping[UUID, Problem | None]
 ) -> TogetherPage:
     """The same requests, by what came of the answer."""
     said = {str(id): why for id, why in outcomes.items()}
+    seen = Request.objects.filter(id__in=list(outcomes), queue_id__in=viewer.sees)
+    stand = {str(id): state for id, state in seen.values_list("id", "state")}
     rows = [
-        replace(row, refused=_words(said[row.id]))
+        replace(row, refused=_words(said[row.id]), state=stand.get(row.id, ""))
         for row in (*page.offered, *page.refused)
         if row.id in said
     ]
@@ -83,8 +85,16 @@ def answered_page(
         answered=True,
         offered=done,
         undo_href=_undo_href(page, done),
+        onward_href=_onward_href(viewer, page) if done else "",
         refused=tuple(row for row in rows if row.refused),
     )
+
+
+def _onward_href(viewer: Viewer, page: TogetherPage) -> str:
+    """The list of what was decided; anybody's, where approvals were revoked."""
+    own = "" if page.verdict == REVOKE else "1"
+    decided = Selection(view="decided", mine=own)
+    return address("queue", viewer.slug, query=decided.query)
 
 
 def _undo_href(page: TogetherPage, done: Sequence[TogetherRow]) -> str:

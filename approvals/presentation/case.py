@@ -272,7 +272,7 @@ class CaseView:
     """In the context as `case`.
 
     `label` is the short name people say ("REQ-2291"); `title` is the agent's unless
-    `title_is_ours`; `lead` is our sentence of the consequence; `place` is "4 of 12".
+    `title_is_ours`; `wants_answer`: it asks, and nothing would run; `lead` is our sentence of the consequence; `place` is "4 of 12".
     `unusual`: its agent asks far more than it used to. `desk` is None when nothing can be
     decided any more; `progress` is None before approval. `context_named`: the agent has
     recorded what its model saw. `case_href` answers the fragment `case` of this very case. `earlier` tells
@@ -295,6 +295,7 @@ class CaseView:
     now: datetime
     case_href: str
     live_href: str = ""
+    wants_answer: bool = False
     exact: ExactAction
     run: Link
     checkpoint: int

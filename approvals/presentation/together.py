@@ -12,7 +12,8 @@ from approvals.presentation.case import ExactAction
 class TogetherRow:
     """One request. `refused` says why it is not among those that are answered.
 
-    `waits_until` is when an approval can be used, while that is still to come.
+    `waits_until` is when an approval can be used, while that is still to come; `state`
+    is how the request stands once it is answered.
     """
 
     id: str
@@ -22,6 +23,7 @@ class TogetherRow:
     exact: ExactAction
     refused: str = ""
     waits_until: datetime | None = None
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,8 @@ class TogetherPage:
     Before the answer `offered` are those that it would be given to, and `refused` the
     others; after it (`answered`), those that it was recorded for, and not. `more` says
     that some were left out because there were too many.
-    `undo_href` leads to where those that were approved just now can be revoked.
+    `undo_href` leads to where those that were approved just now can be revoked,
+    `onward_href` to what becomes of them.
     """
 
     verdict: str
@@ -78,6 +81,7 @@ class TogetherPage:
     refused: tuple[TogetherRow, ...]
     now: datetime
     undo_href: str = ""
+    onward_href: str = ""
     more: bool = False
     answered: bool = False
     error: str = ""

@@ -55,9 +55,9 @@ def _answer(request: DeskRequest, page: TogetherPage, ids: list[UUID]) -> HttpRe
         return _show(request, again, status=422)
     outcomes = _carry_out(request, page.verdict, ids[:MOST], reason)
     recorded = None in outcomes.values()
-    return _show(
-        request, answered_page(page, outcomes), status=200 if recorded else 409
-    )
+    with tenant_transaction(request.member.tenant_id):
+        answered = answered_page(viewer_of(request), page, outcomes)
+    return _show(request, answered, status=200 if recorded else 409)
 
 
 def _carry_out(

@@ -61,6 +61,7 @@ def case_view(
         label=short_name("REQ", request.id),
         title=request.title,
         title_is_ours=has_title(request.tool.definition),
+        wants_answer=_wants_answer(record),
         status=request.state,
         risk=request.risk,
         revision=request.revision,
@@ -89,7 +90,7 @@ def case_view(
         needs=needs(record),
         asked_too=_asked_too(record),
         asked_too_at=record.nudge.escalated_at if record.nudge else None,
-        radius=radius(request.tool),
+        radius=() if _wants_answer(record) else radius(request.tool),
         facts=fact_rows(record.facts, record.reading),
         preconditions=precondition_rows(record),
         evidence=evidence(record, found.items),
@@ -157,10 +158,14 @@ def place_of(index: Index, selection: Selection, record: CaseRecord) -> Place:
     )
 
 
+def _wants_answer(record: CaseRecord) -> bool:
+    return "approve" not in record.request.allowed
+
+
 def _lead(record: CaseRecord) -> str:
     """The consequence in a sentence: the administrator's, or else our own."""
     tool = record.request.tool
-    if "approve" not in record.request.allowed:
+    if _wants_answer(record):
         return "The agent asks for an answer. Nothing is executed."
     said = tool.definition.get("description")
     if isinstance(said, str) and said:

@@ -364,3 +364,12 @@ def test_where_words_are_asked_for_the_bar_asks_for_words(stage: Stage) -> None:
     ordinary = bob.case(stage.ask().id).desk
     assert ordinary
     assert not ordinary.answers_only
+
+
+def test_a_question_says_nothing_of_what_would_run(stage: Stage) -> None:
+    asks, bob = stage.ask(allowed=["respond", "reject"]), reader(stage)
+    html = bob.get(f"queue/{asks.id}").content.decode()
+    assert "Nothing is executed." in html
+    for words in ("is what runs", "Blast radius", "The agent calls it"):
+        assert words not in html
+        assert words in bob.get(f"queue/{stage.ask().id}").content.decode()

@@ -82,6 +82,21 @@ def test_every_action_is_shown_whole_and_each_has_its_own_decision(
     assert len({stage.digest(one) for one in asked}) == 3
 
 
+def test_it_says_how_each_stands_and_leads_to_what_becomes_of_them(
+    stage: Stage,
+) -> None:
+    asked = [tag(stage) for _ in range(2)]
+    bob = reader(stage)
+    response = answer(bob, looked_at(bob, "reject", *asked), reason="No.")
+    shown = response.context["page"]
+    assert [row.state for row in shown.offered] == ["rejected"] * 2
+    onward = bob.client.get(shown.onward_href).content.decode()
+    assert all(f'id="req-{one.id}"' in onward for one in asked)
+    text = response.content.decode()
+    assert "Your answer is recorded for 2 requests." in text
+    assert " not." not in text.partition("<h1")[2].partition("</section>")[0]
+
+
 def test_what_is_not_harmless_is_left_out_and_said_which(stage: Stage) -> None:
     fine, other, high = tag(stage), tag(stage, "label"), stage.ask()
     decided = tag(stage)
