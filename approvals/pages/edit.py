@@ -8,8 +8,9 @@ from typing import Any, Final
 import rfc8785
 
 from approvals.judging import judge_action
-from approvals.models import Decision
+from approvals.models import Decision, Revision
 from approvals.pages.addresses import address, short_name
+from approvals.pages.case.asked import group_names, label_of
 from approvals.pages.case.desk import asks_who
 from approvals.pages.case.record import CaseRecord
 from approvals.pages.selection import Selection
@@ -28,7 +29,7 @@ from approvals.presentation.edit import (
 from approvals.presentation.moved import Moved, moved
 from approvals.presentation.reading import filled, leaves
 from approvals.presentation.words import counted
-from approvals.separation import standing
+from approvals.separation import Key, standing
 from approvals.services.asking import as_short_as
 from approvals.target import followed
 from kernel.problems import Problem
@@ -146,6 +147,7 @@ def _editor_counts(record: CaseRecord, owed: Obligation) -> bool:
 
 def _costs(record: CaseRecord, owed: Obligation) -> tuple[EditCost, ...]:
     return (
+        *_unturnable(record, owed),
         _dismissed(record),
         _asked_again(owed),
         EditCost(
@@ -154,6 +156,27 @@ def _costs(record: CaseRecord, owed: Obligation) -> tuple[EditCost, ...]:
             note="It is told who edited them and why.",
         ),
     )
+
+
+def _unturnable(record: CaseRecord, owed: Obligation) -> list[EditCost]:
+    """The keys for which nobody would be left, once the editor is on the asking side."""
+    if owed.verdict is not Verdict.REQUIRE_REVIEW:
+        return []
+    mine = Revision(author_type="member", author_id=record.viewer.id)
+    stands = standing(record.request, mine, record.envelope, owed)
+    everybody = [
+        Key(one) for one in sorted(frozenset().union(*stands.eligible.values()))
+    ]
+    groups = group_names(owed)
+    return [
+        EditCost(
+            icon="warn",
+            text=f"Nobody could turn this key: {label_of(rule, groups, record)}",
+            note="It would wait until its time is over.",
+        )
+        for rule, person in stands.seats(everybody)
+        if person is None
+    ]
 
 
 def _dismissed(record: CaseRecord) -> EditCost:

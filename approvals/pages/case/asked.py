@@ -97,7 +97,7 @@ def needs(record: CaseRecord) -> tuple[Need, ...]:
     if stands is None:
         return ()
     said = {one.member_id: one for one in record.counted}
-    groups = _group_names(stands.obligation)
+    groups = group_names(stands.obligation)
     found = [
         _turned(record, label_of(rule, groups, record), said[person], stands)
         if person
@@ -179,7 +179,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _group_names(obligation: Obligation) -> dict[UUID, str]:
+def group_names(obligation: Obligation) -> dict[UUID, str]:
     ids = {group for rule in obligation.rules for group in rule.eligible.groups}
     rows = Group.objects.filter(id__in=ids)
     return dict(rows.values_list("id", "name"))
