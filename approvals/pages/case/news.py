@@ -42,17 +42,36 @@ def _pending(record: CaseRecord) -> Notice | None:
             sentence=f"{_nothing(record)}. Its agent is told within seconds.",
             icon="expired",
         )
-    if record.mine is None:
-        return None
-    return _own_answer(record, record.mine)
+    if record.mine is not None:
+        return _own_answer(record, record.mine)
+    return _own_edit(record) if _is_own_edit(record) else None
+
+
+def _is_own_edit(record: CaseRecord) -> bool:
+    revision = record.revision
+    return (revision.author_type, revision.author_id) == ("member", record.viewer.id)
+
+
+def _own_edit(record: CaseRecord) -> Notice:
+    return Notice(
+        title=f"Your values are revision {record.revision.number}",
+        sentence=f"{_nothing(record)}. It waits for {counted(_left(record), 'key')} from "
+        f"others. {record.request.agent.name} is told.",
+        icon="edit",
+    )
+
+
+def _left(record: CaseRecord) -> int:
+    keys = keys_of(record)
+    return keys.needed - keys.turned if keys else 0
 
 
 def _own_answer(record: CaseRecord, mine: Decision) -> Notice:
     if mine.verdict == V.APPROVE:
-        keys = keys_of(record)
-        left = keys.needed - keys.turned if keys else 0
+        left = _left(record)
+        kept = "Your values are kept and y" if _is_own_edit(record) else "Y"
         return Notice(
-            title="Your key is turned",
+            title=f"{kept}our key is turned",
             sentence=f"{_nothing(record)}. It waits for {counted(left, 'more key')}."
             if left
             else f"{_nothing(record)} yet.",

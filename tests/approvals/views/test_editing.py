@@ -304,6 +304,57 @@ def test_the_cost_is_told_before(stage: Stage) -> None:
     assert not edit.counts
 
 
+def unturnable(response: Any) -> list[str]:
+    texts = [cost.text for cost in response.context["edit"].costs]
+    return [text for text in texts if text.startswith("Nobody could")]
+
+
+def test_a_key_for_which_nobody_would_be_left_is_told_before(stage: Stage) -> None:
+    request, bob = stage.ask(), reader(stage)
+    said = ["Nobody could turn this key: Whoever decides on Payments"]
+    assert unturnable(compare(bob, request, amount="1000.00")) == said
+    stage.reviewer()
+    assert unturnable(compare(bob, request, amount="1000.00")) == []
+    stage.policy(rules=[{"approvals": 2}])
+    assert unturnable(compare(bob, request, amount="1000.00")) == said
+    stage.policy(rules=[{"approvals": 2}], editor_counts=True)
+    assert unturnable(compare(bob, request, amount="1000.00")) == []
+
+
+def test_what_became_of_the_edit_is_said_to_who_made_it(stage: Stage) -> None:
+    stage.reviewer("Carol")
+    request, bob = stage.ask(), reader(stage)
+    keep(bob, compare(bob, request, amount="1000.00"))
+    notice = bob.case(request.id).notice
+    assert notice is not None
+    assert notice.title == "Your values are revision 2"
+    assert "It waits for 1 key from others." in notice.sentence
+    assert reader(stage, stage.reviewer("Dan")).case(request.id).notice is None
+
+
+def test_an_edit_that_turns_a_key_says_both(stage: Stage) -> None:
+    stage.policy(rules=[{"approvals": 2}], editor_counts=True)
+    request, bob = stage.ask(), reader(stage)
+    keep(bob, compare(bob, request, amount="1000.00"))
+    notice = bob.case(request.id).notice
+    assert notice is not None
+    assert notice.title == "Your values are kept and your key is turned"
+
+
+def test_the_reason_is_asked_for_as_elsewhere(stage: Stage) -> None:
+    request, bob = stage.ask(), reader(stage)
+    page = bob.get(f"requests/{request.id}/edit").content.decode()
+    assert "Optional. The agent and the auditor can read it." in page
+    stage.policy(reason="always")
+    request = stage.ask()
+    for response in (
+        bob.get(f"requests/{request.id}/edit"),
+        compare(bob, request, amount="1000.00"),
+    ):
+        page = response.content.decode()
+        assert "The policy asks for a reason. The agent and" in page
+
+
 def test_where_the_policy_counts_the_editor_the_page_says_so(stage: Stage) -> None:
     stage.policy(editor_counts=True)
     request, bob = stage.ask(), reader(stage)
