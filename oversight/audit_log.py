@@ -14,10 +14,10 @@ from approvals.pages.frame import frame
 from approvals.pages.index import read_index
 from approvals.views.request import DeskRequest, viewer_of
 from audit import offline
-from audit.anchor_copy import write_anchor_copy
 from audit.keys import trusted_pem
 from kernel.offload import offload
 from kernel.scope import tenant_transaction
+from oversight.pages.anchor_taking import anchor_copy
 from oversight.pages.audit import audit_view
 from oversight.pages.audit_export import FORMS, NDJSON
 from oversight.pages.audit_filter import Filter
@@ -90,6 +90,9 @@ def public_keys(request: DeskRequest) -> HttpResponse:
 @member_page(roles=OVERSEERS)
 @require_safe
 async def anchors(request: DeskRequest) -> HttpResponseBase:
-    """GET audit/anchors.ndjson: the tenant's own, from the file that has everybody's."""
-    lines = piped(partial(write_anchor_copy, request.member.tenant_id))
+    """GET audit/anchors.ndjson: the tenant's own, from the file that has everybody's.
+
+    503 while somebody else of the tenant takes them.
+    """
+    lines = await anchor_copy(request.member.tenant_id)
     return attached(StreamingHttpResponse(lines, content_type=NDJSON), ANCHORS)

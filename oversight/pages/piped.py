@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import IO, Final
@@ -17,7 +17,7 @@ PATIENCE: Final = 60.0  # seconds that a reader may take for one chunk
 _writers: Final = ThreadPoolExecutor(WRITERS, "piped")
 
 
-async def piped(write: Callable[[IO[bytes]], None]) -> AsyncIterator[bytes]:
+async def piped(write: Callable[[IO[bytes]], None]) -> AsyncGenerator[bytes]:
     """What `write` writes, as it comes. It runs in a thread, with its own connection.
 
     A reader that is slow makes the writer wait; one that leaves, or takes nothing for

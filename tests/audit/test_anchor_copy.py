@@ -1,6 +1,7 @@
 """One tenant's anchors as a file: nobody else's, and all of them."""
 
 import json
+import os
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -16,6 +17,7 @@ from audit.export import export_chain
 from audit.keys import create_key, trusted_keys, trusted_pem
 from audit.offline.verify_bundle import _given as given_to_the_other
 from audit.offline.verify_export import Broken, Unchecked, _given, check
+from kernel.canonical import canonical_bytes
 from kernel.ids import new_id
 from tests.audit.conftest import ALICE, Chain, Superuser
 
@@ -206,6 +208,94 @@ def test_it_says_that_the_server_s_file_was_touched(
     file.write_bytes(b"".join(lines))
     with pytest.raises(Broken, match="the server's own file"):
         checked(tenant_id, copied(tenant_id), tmp_path)
+
+
+def rewritten(file: Path, tenant_id: UUID, place: int, **members: object) -> None:
+    """Change the tenant's line at that place of its own, as one without the key can."""
+    rows = file.read_bytes().splitlines(keepends=True)
+    mine = [n for n, row in enumerate(rows) if str(tenant_id).encode() in row]
+    line = json.loads(rows[mine[place]]) | members
+    rows[mine[place]] = canonical_bytes(line) + b"\n"
+    file.write_bytes(b"".join(rows))
+
+
+def says_whole(tenant_id: UUID) -> bool:
+    whole: bool = json.loads(copied(tenant_id)[-1])["copy"]["whole"]
+    return whole
+
+
+@pytest.mark.usefixtures("any_neighbours")
+@pytest.mark.parametrize("looked", [0, 1, 2], ids=["never", "once", "twice"])
+@pytest.mark.parametrize("place", [0, -1])
+def test_a_line_that_was_made_another_s_is_found(
+    tenant_id: UUID, file: Path, tmp_path: Path, looked: int, place: int
+) -> None:
+    """Whether it is rewritten before it is first looked at, or long after that."""
+    for _ in range(looked):
+        assert says_whole(tenant_id)
+    rewritten(file, tenant_id, place, tenant=str(new_id()))
+    for _ in range(2):
+        with pytest.raises(Broken, match="the server's own file"):
+            checked(tenant_id, copied(tenant_id), tmp_path)
+
+
+@pytest.mark.usefixtures("any_neighbours")
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"signature": "00" * 64},
+        {"signature": 7},
+        {"key_id": "0" * 16},
+        {"key_id": []},
+        {"hash": "00" * 32},
+        {"at": "2020-01-01T00:00:00.000000Z"},
+        {"prev": "00"},
+        {"more": 1},
+    ],
+)
+def test_no_line_that_another_wrote_is_called_whole(
+    tenant_id: UUID, file: Path, members: dict[str, object]
+) -> None:
+    rewritten(file, tenant_id, -1, **members)
+    assert not says_whole(tenant_id)
+
+
+@pytest.mark.usefixtures("any_neighbours")
+def test_each_line_is_checked_once_and_the_file_anew_when_it_is_another(
+    tenant_id: UUID, append: Chain, file: Path, tmp_path: Path
+) -> None:
+    before = file.read_bytes()
+    assert says_whole(tenant_id)
+    append(1)
+    anchor_recovered(tenant_id)
+    assert says_whole(tenant_id)
+    file.write_bytes(before)  # shorter, and whole in itself
+    assert says_whole(tenant_id)
+    rewritten(file, tenant_id, -1, prev="00")
+    assert not says_whole(tenant_id)
+    (tmp_path / "new").write_bytes(before)
+    (tmp_path / "new").rename(file)
+    assert says_whole(tenant_id)
+
+
+@pytest.mark.usefixtures("any_neighbours")
+def test_half_a_line_is_not_yet_one(tenant_id: UUID, file: Path) -> None:
+    """It is being written: what comes after its first half is no line of its own."""
+    whole, copy = file.read_bytes(), copied(tenant_id)
+    rows = whole.splitlines(keepends=True)
+    file.write_bytes(whole + rows[-1][:100])
+    assert says_whole(tenant_id)
+    assert copied(tenant_id)[:-1] == copy[:-1]
+    file.write_bytes(whole + rows[-1])  # which does not continue itself
+    assert not says_whole(tenant_id)
+
+
+@pytest.mark.usefixtures("anchored")
+def test_a_reader_who_went_ends_it_though_nothing_is_written() -> None:
+    inner, outer = os.pipe()
+    os.close(inner)
+    with os.fdopen(outer, "wb") as out, pytest.raises(BrokenPipeError):
+        write_anchor_copy(new_id(), out)
 
 
 @pytest.mark.usefixtures("anchored")

@@ -1,10 +1,10 @@
 """Files that are written while they are sent, however slowly somebody reads them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import pytest
 
@@ -25,17 +25,13 @@ def in_one_thread(work: Callable[[], Any]) -> Any:
     return asyncio.run(run())
 
 
-def opened(write: Callable[[IO[bytes]], None]) -> AsyncGenerator[bytes]:
-    return cast(AsyncGenerator[bytes], piped(write))
-
-
 def whole(out: IO[bytes]) -> None:
     out.write(WHOLE)
 
 
 def test_any_number_is_read_at_once_with_a_single_thread() -> None:
     async def taken() -> bytes:
-        return b"".join([chunk async for chunk in opened(whole)])
+        return b"".join([chunk async for chunk in piped(whole)])
 
     async def work() -> list[bytes]:
         return await asyncio.gather(*(taken() for _ in range(2 * WRITERS + 1)))
@@ -45,7 +41,7 @@ def test_any_number_is_read_at_once_with_a_single_thread() -> None:
 
 def test_who_reads_slowly_keeps_no_thread_from_the_others() -> None:
     async def work() -> str:
-        files = [opened(whole) for _ in range(WRITERS)]
+        files = [piped(whole) for _ in range(WRITERS)]
         for one in files:
             assert await anext(one)
         answer = await asyncio.to_thread(str, "others")
@@ -69,7 +65,7 @@ def test_who_reads_no_more_is_given_up_and_gets_no_whole_file(
             raise
 
     async def work() -> None:
-        file = opened(write)
+        file = piped(write)
         assert await anext(file)
         assert await asyncio.to_thread(given_up.wait, WAIT)
         with pytest.raises(TimeoutError):
@@ -83,17 +79,17 @@ def test_what_never_began_is_not_written() -> None:
     begun = Event()
 
     async def work() -> None:
-        before = [opened(whole) for _ in range(WRITERS)]
+        before = [piped(whole) for _ in range(WRITERS)]
         for one in before:
             assert await anext(one)
-        waiting = opened(lambda out: begun.set())
+        waiting = piped(lambda out: begun.set())
         reading = asyncio.ensure_future(anext(waiting))
         await asyncio.sleep(0)
         reading.cancel()
         await asyncio.wait([reading])
         for one in before:
             await one.aclose()
-        assert b"".join([chunk async for chunk in opened(whole)]) == WHOLE
+        assert b"".join([chunk async for chunk in piped(whole)]) == WHOLE
 
     in_one_thread(work)
     assert not begun.is_set()
@@ -106,7 +102,7 @@ def test_a_file_that_cannot_be_finished_says_so() -> None:
 
     async def work() -> None:
         with pytest.raises(LookupError, match="its end"):
-            async for _ in opened(write):
+            async for _ in piped(write):
                 pass
 
     in_one_thread(work)
