@@ -1,14 +1,14 @@
 """What a newcomer reads when the demo runs: where to go, as whom, and what to try."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from rich.console import Console
 from rich.text import Text
 
-from config.demo.agent_api import AgentApi
+from config.demo.agent_api import AgentApi, Json
 from config.demo.place import Place
 from config.demo.record import Record, TenantRecord, record_file
 from config.demo.seed.cast import COMPANIES, FJORDLINE, INVOICE_AGENT, MAREN, Company
@@ -35,7 +35,7 @@ def _of_nothing(place: Place) -> Iterator[Text]:
 
 def _of_record(place: Place, record: Record) -> Iterator[Text]:
     yield _heading(record.url)
-    yield from _what_to_do(record)
+    yield from _what_to_do(place, record)
     for company in COMPANIES:
         yield Text(f"\n{company.name}", "bold")
         yield from _people(company, record.tenant(company.slug))
@@ -50,24 +50,40 @@ def _heading(url: str) -> Text:
     return Text.assemble(("Keyturn", "bold"), " runs at ", (url, "bold cyan"))
 
 
-def _what_to_do(record: Record) -> Iterator[Text]:
+def _what_to_do(place: Place, record: Record) -> Iterator[Text]:
     maren = record.tenant(FJORDLINE.slug).user(MAREN)
     yield Text("\nTry this", "bold")
     yield Text.assemble("  1. Open ", (record.url, "cyan"))
     yield Text.assemble(
         "  2. Sign in as ", (maren.email, "cyan"), " with ", (maren.password, "cyan")
     )
-    yield Text(f"  3. {_what_waits(record)}")
-    yield Text("  4. Watch the agent finish: below, and on the page of the case")
+    for number, words in enumerate(what_to_try(_waiting(record), place.data_dir), 3):
+        yield Text(f"  {number}. {words}")
 
 
-def _what_waits(record: Record) -> str:
-    """The story's own request while it waits; later any other."""
-    key = record.tenant(FJORDLINE.slug).api_keys[INVOICE_AGENT]
-    asked = AgentApi(record.url, key).list("approvals", status="pending")
+def what_to_try(waiting: Iterable[Mapping[str, Any]], folder: Path) -> list[str]:
+    """The story's own request while it waits; later any other, and at last anew."""
+    asked = list(waiting)
+    if not asked:
+        return [
+            "Look back: nothing waits any more. To begin anew, stop this with Ctrl-C,"
+            f" remove {_short(folder)} and start it again"
+        ]
     if any(one["arguments"].get("invoice_id") == INVOICE for one in asked):
-        return f"Open the correction request for invoice {INVOICE} and approve it"
-    return "Open any request of the queue, read it, and decide"
+        return [
+            f"Open the correction request for invoice {INVOICE} and approve it",
+            "Watch the agent finish: below, and on the page of the case",
+        ]
+    return [
+        "Open any request of the queue, read it, and decide",
+        "Watch what comes of it on the page of the case",
+    ]
+
+
+def _waiting(record: Record) -> Iterator[Json]:
+    """What any of the agents asks, of which each sees its own."""
+    for key in record.tenant(FJORDLINE.slug).api_keys.values():
+        yield from AgentApi(record.url, key).list("approvals", status="pending")
 
 
 def _people(company: Company, known: TenantRecord) -> Iterator[Text]:

@@ -46,7 +46,7 @@ from examples.invoice.effect_ledger import (
 from examples.invoice.log_lines import log_to_stderr
 from examples.invoice.planned_failures import InvalidPlan, Mode, Plan, PlannedFailures
 
-log = logging.getLogger("corrections")
+log = logging.getLogger("company")
 
 MAX_BODY = 1024 * 1024
 MOST_DISCARDED = 16 * MAX_BODY

@@ -1,12 +1,15 @@
 """What the demo says while it starts: which step of how many, and nothing in between."""
 
 import io
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from config.demo.held import held
 from config.demo.steps import Steps
+from config.demo.summary import what_to_try
 
 
 class Screen(io.StringIO):
@@ -81,3 +84,24 @@ def test_what_waited_is_told_also_where_it_goes_wrong(screen: Screen) -> None:
     with pytest.raises(RuntimeError):
         break_off()
     assert "already in use" in screen.getvalue()
+
+
+OTHER: dict[str, Any] = {"arguments": {"invoice_id": "INV-1"}}
+STORY: dict[str, Any] = {"arguments": {"invoice_id": "INV-1042"}}
+
+
+@pytest.mark.parametrize(
+    ("waiting", "said"),
+    [
+        ([OTHER, STORY], "Open the correction request for invoice INV-1042"),
+        ([OTHER], "Open any request of the queue"),
+        ([], "To begin anew, stop this with Ctrl-C, remove /kept"),
+    ],
+)
+def test_it_says_what_can_be_tried_now(
+    waiting: list[dict[str, Any]], said: str
+) -> None:
+    """Also on a demo that has been played to its end."""
+    first, *more = what_to_try(waiting, Path("/kept"))
+    assert said in first
+    assert bool(more) is bool(waiting)

@@ -120,6 +120,19 @@ def test_nobody_has_to_stand_there(directory: Path, people: "Real") -> None:
     assert people.questions() == 1
 
 
+def test_a_rejection_ends_in_a_sentence_each_time(
+    directory: Path, people: "Real"
+) -> None:
+    _, later = commands()
+    said(typed(later, directory, people))
+    people.decide(people.pending(), "reject", reason="Not this supplier")
+    (asked,) = people.api.get("approvals").json()["items"]
+    path = f"approvals/{asked['id']}"
+    wait_until(lambda: people.api.get(path).json()["status"] == "rejected")
+    for _ in range(2):
+        assert said(typed(later, directory, people)) == commands("text")[1]
+
+
 def test_the_page_s_tests_pass(directory: Path, people: "Real") -> None:
     words = (
         f"{sys.executable} -m pytest -q -p no:cacheprovider -p no:django test_pay.py"
