@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-from audit.anchor_copy import write_anchor_copy
+from audit.anchor_copy import _Checked, write_anchor_copy
 from audit.anchors import anchor, anchor_recovered
 from audit.append import recorded
 from audit.export import export_chain
@@ -288,6 +288,34 @@ def test_half_a_line_is_not_yet_one(tenant_id: UUID, file: Path) -> None:
     assert copied(tenant_id)[:-1] == copy[:-1]
     file.write_bytes(whole + rows[-1])  # which does not continue itself
     assert not says_whole(tenant_id)
+
+
+class Growing(BytesIO):
+    """A file whose last line gets its other half while it is read."""
+
+    def __init__(self, content: bytes, half: int) -> None:
+        super().__init__(content[:-half])
+        self._rest = content[-half:]
+
+    def __next__(self) -> bytes:
+        line = super().__next__()
+        if not line.endswith(b"\n") and self._rest:
+            place = self.tell()
+            self.write(self._rest)
+            self.seek(place)
+            self._rest = b""
+        return line
+
+
+@pytest.mark.usefixtures("any_neighbours")
+def test_a_line_that_is_read_in_two_halves_is_no_damage(file: Path) -> None:
+    """It is read when it has come to its end, the next time."""
+    content, checked = file.read_bytes(), _Checked(file)
+    growing = Growing(content, half=100)
+    for _ in range(2):
+        checked._read_on(growing, trusted_keys())
+        assert checked._whole
+    assert checked._size == len(content)
 
 
 @pytest.mark.usefixtures("anchored")
