@@ -16,12 +16,11 @@ import rfc8785
 from approvals.presentation.arguments import LONG_TEXT, columns_of, exact_text, kind_of
 from approvals.presentation.edit import Control
 from approvals.presentation.schema import FORMATS, Place, escape
+from kernel.formats import ASKED
 
 ROOT_NAME = "/"
 SIMPLE_TYPES = ("string", "integer", "number", "boolean")
 NOTES = {"integer": "whole number", "number": "number", "boolean": "true or false"}
-# Of texts that have a form which nobody would guess.
-LIKE = {"date": "2026-12-01", "date-time": "2026-12-01T09:30:00Z"}
 
 
 def controls(arguments: Any, schema: Any = None) -> list[Control]:
@@ -218,8 +217,14 @@ def text_control(plain: Control, place: Place) -> Control:
     dated = note == FORMATS["date"] and (plain.absent or is_date(plain.original))
     if dated:
         return replace(plain, kind="date", note=note)
-    like = LIKE.get(place.text("format"))
-    return replace(plain, kind="text", note=f"{note}, like {like}" if like else note)
+    hint = f"{plain.hint} {told(place)}".strip()
+    return replace(plain, kind="text", note=note, hint=hint)
+
+
+def told(place: Place) -> str:
+    """How a text is written whose form nobody would guess."""
+    form = place.text("format")
+    return ASKED[form] if form in {"date", "date-time"} else ""
 
 
 def is_date(text: str) -> bool:

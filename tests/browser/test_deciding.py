@@ -122,7 +122,12 @@ def test_edit_compare_and_keep(visit: Visit, stage: Stage, company: ToolServer) 
     page.keyboard.press("Control+Enter")  # show the comparison
     expect(page.locator(".diff__new")).to_have_text('"1000.00"')
     assert stage.fresh(request).revision == 1
+    page.get_by_role("button", name="Change the values").click()
+    expect(page.get_by_label("amount")).to_have_value("1000.00")
+    expect(page.get_by_label("Why you edit")).to_have_value("The order says so.")
+    page.get_by_role("button", name="Show the comparison").click()
     page.get_by_role("button", name="Make it revision 2").click()
+    expect(page.locator("#outcome")).to_contain_text("Your values are revision 2")
     expect(page.locator(".exact")).to_contain_text("1000.00")
     expect(page.get_by_text("You cannot turn a key here.")).to_be_visible()
     second = visit(carol).page
