@@ -33,9 +33,13 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 from uuid import UUID
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import load_pem_public_key
+try:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+except ImportError:
+    print("Could not check: install the package `cryptography`.", file=sys.stderr)
+    sys.exit(2)
 
 FORMAT = "keyturn/run-bundle/v1"
 LINE_DOMAIN = FORMAT.encode() + b"\0"

@@ -229,3 +229,15 @@ def forged(tenant_id: UUID, key: Ed25519PrivateKey) -> bytes:
         "signature": b64encode(signature).decode(),
     }
     return b"".join(json.dumps(one).encode() + b"\n" for one in (first, last))
+
+
+@pytest.mark.parametrize("script", ["verify_export.py", "verify_bundle.py"])
+def test_without_what_it_needs_nothing_is_called_broken(script: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", FOLDER / script, "any"],
+        env={},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "Could not check: install the package `cryptography`.\n"
