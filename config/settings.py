@@ -217,6 +217,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_FORMS = {"login": "tenants.signin.forms.LoginForm"}
 ACCOUNT_ADAPTER = "tenants.adapter.AccountAdapter"
 ACCOUNT_SIGNUP_ENABLED = False  # people are invited
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]

@@ -51,7 +51,7 @@ def queue_view(
         facets=_facets(slug, selection, index),
         filtered_by=chips(slug, selection),
         filters=filters(slug, selection, index),
-        together_href=address("together", slug),
+        together_href=address("together", slug) if viewer.rights.get("decide") else "",
         undo=selection.view == "decided",
         kept=tuple(
             (name, value)

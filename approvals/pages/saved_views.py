@@ -14,13 +14,26 @@ from approvals.pages.index import Index
 from approvals.pages.selection import VIEWS, Selection
 from approvals.pages.viewer import Viewer
 from approvals.presentation.saved_views import SavedViewRow, SavedViewsPage
-from approvals.presentation.shell import Empty, NavItem
+from approvals.presentation.shell import Empty, NavItem, Notice
 
 NONE: Final = Empty(
     title="No view is saved yet",
     sentence="Narrow the list to what you often look for, then save it here.",
     icon="filter",
 )
+GONE: Final = Notice(
+    title="The view is deleted.",
+    sentence="The requests that it listed are as they were.",
+    tone="ok",
+    icon="pass",
+)
+DONE: Final = {
+    "save": ("“{}” is saved.", "It stands beside the queue, below the other views."),
+    "rename": ("It is called “{}” now.", ""),
+    "default": ("The queue begins with “{}” now.", ""),
+    "no_default": ("The queue begins with “{}” no more.", ""),
+}
+BEGINS: Final = {"default": True, "no_default": False}
 
 
 def saved_views(viewer: Viewer) -> list[SavedView]:
@@ -85,11 +98,13 @@ def saved_views_page(
     error: str = "",
     name: str = "",
     at: str = "",
+    done: str = "",
+    saved: str = "",
 ) -> SavedViewsPage:
     """All of them, and the form that saves `selection`.
 
     `error` is why the last form was refused, `name` what it said, `at` the view whose
-    form it was ('' for the one that saves).
+    form it was ('' for the one that saves); `done` is what became of `saved` before.
     """
     administers = viewer.membership.administers
     rows = tuple(
@@ -102,8 +117,22 @@ def saved_views_page(
         rows=rows,
         may_share=administers,
         empty=None if rows else NONE,
+        notice=None if error else _notice(rows, done, saved),
         error="" if at else error,
         name="" if at else name,
+    )
+
+
+def _notice(rows: Sequence[SavedViewRow], done: str, saved: str) -> Notice | None:
+    """What was done, as an address says; so only where it is so by now."""
+    found = next((row for row in rows if row.id == saved), None)
+    if found is None:
+        return GONE if done == "delete" else None
+    if done not in DONE or found.default != BEGINS.get(done, found.default):
+        return None
+    title, sentence = DONE[done]
+    return Notice(
+        title=title.format(found.name), sentence=sentence, tone="ok", icon="pass"
     )
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from approvals.presentation.shell import Empty
+from approvals.presentation.shell import Empty, Notice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,10 @@ class SavedViewRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedViewsPage:
-    """In the context as `page`. The form saves what `heading` says, and POSTs to `href`."""
+    """In the context as `page`. The form saves what `heading` says, and POSTs to `href`.
+
+    `notice` tells what was done to a view just now.
+    """
 
     href: str
     queue_href: str
@@ -29,5 +32,6 @@ class SavedViewsPage:
     rows: tuple[SavedViewRow, ...]
     may_share: bool
     empty: Empty | None = None
+    notice: Notice | None = None
     error: str = ""
     name: str = ""

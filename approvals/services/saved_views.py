@@ -122,21 +122,21 @@ def _create(person: Person, owner: Member | None, name: str, query: str) -> Save
             tenant_id=person.tenant_id, owner=owner, name=name, query=query
         )
     except IntegrityError as error:
-        raise NAME_TAKEN("Another view has it.", "/name") from error
+        raise NAME_TAKEN("Another view has this name.", "/name") from error
 
 
 def _rename(view: SavedView, name: str) -> None:
     try:
         update_exactly_one(SavedView.objects.filter(id=view.id), name=name)
     except IntegrityError as error:
-        raise NAME_TAKEN("Another view has it.", "/name") from error
+        raise NAME_TAKEN("Another view has this name.", "/name") from error
 
 
 def _free_name(others: QuerySet[SavedView], name: str) -> str:
     """Raises `name_invalid`, `name_taken`. The database holds it against two at once."""
     checked = checked_name(name, most=LONGEST_NAME)
     if others.filter(name=checked).exists():
-        raise NAME_TAKEN("Another view has it.", "/name")
+        raise NAME_TAKEN("Another view has this name.", "/name")
     return checked
 
 

@@ -36,41 +36,51 @@ def views(request: DeskRequest) -> HttpResponse:
     act = request.POST.get("act", "")
     try:
         with missing_is_404():
-            ACTS.get(act, _save)(request)
+            saved = ACTS.get(act, _save)(request)
     except Problem as problem:
         return _show(request, problem)
-    here = address("views", request.member.slug, query=_selection(request).query)
+    done = {"done": act if act in ACTS else "save", "saved": str(saved)}
+    query = {**_selection(request).query, **done}
+    here = address("views", request.member.slug, query=query)
     return HttpResponse(status=303, headers={"Location": here})
 
 
-def _save(request: DeskRequest) -> None:
-    save_view(
+def _save(request: DeskRequest) -> UUID:
+    view = save_view(
         request.person,
         name=request.POST.get("name", ""),
         query=query_of(_selection(request)),
         shared=bool(request.POST.get("shared")),
         default=bool(request.POST.get("default")),
     )
+    return view.id
 
 
-def _rename(request: DeskRequest) -> None:
-    name = request.POST.get("name", "")
-    rename_view(request.person, view_id=_saved(request), name=name)
+def _rename(request: DeskRequest) -> UUID:
+    saved, name = _saved(request), request.POST.get("name", "")
+    rename_view(request.person, view_id=saved, name=name)
+    return saved
 
 
-def _begin(request: DeskRequest) -> None:
-    default_view(request.person, view_id=_saved(request))
+def _begin(request: DeskRequest) -> UUID:
+    saved = _saved(request)
+    default_view(request.person, view_id=saved)
+    return saved
 
 
-def _begin_no_more(request: DeskRequest) -> None:
-    default_view(request.person, view_id=_saved(request), on=False)
+def _begin_no_more(request: DeskRequest) -> UUID:
+    saved = _saved(request)
+    default_view(request.person, view_id=saved, on=False)
+    return saved
 
 
-def _delete(request: DeskRequest) -> None:
-    delete_view(request.person, view_id=_saved(request))
+def _delete(request: DeskRequest) -> UUID:
+    saved = _saved(request)
+    delete_view(request.person, view_id=saved)
+    return saved
 
 
-ACTS: Final[Mapping[str, Callable[[DeskRequest], None]]] = {
+ACTS: Final[Mapping[str, Callable[[DeskRequest], UUID]]] = {
     "rename": _rename,
     "default": _begin,
     "no_default": _begin_no_more,
@@ -99,9 +109,11 @@ def _show(request: DeskRequest, problem: Problem | None = None) -> HttpResponse:
         page = saved_views_page(
             viewer,
             selection,
-            error=f"{problem.title}. {problem.detail}" if problem else "",
+            error=problem.detail or problem.title if problem else "",
             name=said.get("name", ""),
             at=said.get("saved", ""),
+            done=request.GET.get("done", ""),
+            saved=request.GET.get("saved", ""),
         )
         shell = frame(request.user, viewer, index, place="queue", selection=selection)
     status = problem.status if problem else 200

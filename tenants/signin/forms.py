@@ -1,7 +1,8 @@
-"""Forms that take a code: secrets stay sealed, and each code counts once."""
+"""Forms of signing in: secrets stay sealed, and each code counts once."""
 
 from typing import Any, Final
 
+from allauth.account import forms as account
 from allauth.core import context
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base import forms as base
@@ -14,6 +15,14 @@ from django.db.models import Q
 
 SECRET: Final = auth.SECRET_SESSION_KEY
 USED: Final = "step"  # of a TOTP authenticator's data: the newest step that was used
+
+
+class LoginForm(account.LoginForm):  # type: ignore[misc]  # is untyped
+    """One types at once: nothing else is to be done on its page."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["login"].widget.attrs["autofocus"] = True
 
 
 class ActivateForm(ActivateTOTPForm):  # type: ignore[misc]  # is untyped

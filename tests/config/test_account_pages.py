@@ -1,5 +1,7 @@
 """What of signing in can be reached: nobody becomes somebody else by their own hand."""
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -13,6 +15,12 @@ def signed_in() -> Client:
         backend="allauth.account.auth_backends.AuthenticationBackend",
     )
     return client
+
+
+def test_signing_in_begins_with_the_address() -> None:
+    text = Client().get("/accounts/login/").content.decode()
+    (field,) = re.findall(r"<input[^>]* autofocus[^>]*>", text)
+    assert 'name="login"' in field
 
 
 @pytest.mark.parametrize("page", ["email/", "confirm-email/", "confirm-email/x/"])

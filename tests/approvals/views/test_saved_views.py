@@ -105,6 +105,25 @@ def test_renamed_deleted_and_not_begun_with(stage: Stage) -> None:
     assert page(bob).rows == ()
 
 
+def test_what_was_done_to_a_view_is_said(stage: Stage) -> None:
+    bob = reader(stage)
+
+    def said(**form: str) -> str:
+        there = bob.post("views?risk=high", form).headers["Location"]
+        notice = bob.client.get(there).context["page"].notice
+        return str(notice.title)
+
+    assert said(act="save", name="Grave") == "“Grave” is saved."
+    saved = page(bob).rows[0].id
+    assert said(act="rename", saved=saved, name="New") == "It is called “New” now."
+    for act, words in (("default", "now"), ("no_default", "no more")):
+        assert said(act=act, saved=saved) == f"The queue begins with “New” {words}."
+    assert page(bob, f"?done=default&saved={saved}").notice is None  # it does not
+    assert page(bob, f"?done=delete&saved={saved}").notice is None
+    assert said(act="delete", saved=saved) == "The view is deleted."
+    assert page(bob).notice is None
+
+
 def test_what_is_refused_stands_beside_what_was_typed(stage: Stage) -> None:
     bob = reader(stage)
     one, two = (
@@ -113,7 +132,7 @@ def test_what_is_refused_stands_beside_what_was_typed(stage: Stage) -> None:
     again = bob.post("views", {"act": "save", "name": "One"})
     assert again.status_code == 409
     shown = again.context["page"]
-    assert (shown.name, shown.error.partition(".")[0]) == ("One", "This name is in use")
+    assert (shown.name, shown.error) == ("One", "Another view has this name.")
     said = {"act": "rename", "saved": str(two.id), "name": "One"}
     rows = {row.id: row for row in bob.post("views", said).context["page"].rows}
     assert rows[str(two.id)].error

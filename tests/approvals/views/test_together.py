@@ -271,6 +271,16 @@ def test_the_list_offers_ticks_for_what_is_pending(stage: Stage) -> None:
     assert '<input type="hidden" name="tool" value="pay">' in text
 
 
+def test_who_decides_nowhere_has_nothing_to_tick(stage: Stage) -> None:
+    stage.ask()
+    auditor = fresh_member(stage.house.alice, "Audrey", role=Role.AUDITOR)
+    for somebody, ticks in ((stage.bob, True), (auditor, False)):
+        text = reader(stage, somebody).get("queue?view=open").content.decode()
+        assert 'class="req__link' in text
+        assert ('name="pick"' in text) is ticks
+        assert ('id="together"' in text) is ticks
+
+
 def test_what_was_approved_together_is_taken_back_from_one_place(
     stage: Stage,
 ) -> None:
