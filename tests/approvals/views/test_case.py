@@ -370,6 +370,7 @@ def test_a_question_says_nothing_of_what_would_run(stage: Stage) -> None:
     asks, bob = stage.ask(allowed=["respond", "reject"]), reader(stage)
     html = bob.get(f"queue/{asks.id}").content.decode()
     assert "Nothing is executed." in html
-    for words in ("is what runs", "Blast radius", "The agent calls it"):
+    ran = ("is what runs", "Blast radius", "The agent calls it", "Whole action shown")
+    for words in ran:
         assert words not in html
         assert words in bob.get(f"queue/{stage.ask().id}").content.decode()
