@@ -3,7 +3,7 @@
 from typing import Final
 from uuid import UUID
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import F
 
 from approvals.models import Decision, Request
 from approvals.pages.addresses import address, short_name
@@ -34,33 +34,33 @@ def earlier(viewer: Viewer, selection: Selection, said: str) -> Notice | None:
     answered that very wording and may see it.
     """
     try:
-        rows = Request.objects.filter(id=UUID(said), queue_id__in=viewer.sees)
+        answer = _answer_of(viewer, UUID(said))
     except ValueError:
         return None
-    found = rows.select_related("tool").annotate(said=_words_of(viewer.id)).first()
-    if found is None or found.said is None:
+    if answer is None:
         return None
+    found = answer.request
     return Notice(
         title=f"{short_name('REQ', found.id)}: {BECAME[S(found.state)]}",
         sentence=_consequence(found),
         icon="key-turned" if found.state in APPROVED else "check",
         href=address("case", viewer.slug, found.id, query=selection.query),
         link="See what comes of it" if found.state in APPROVED else "Look at it",
-        said=found.said,
+        said=answer.reason,
     )
 
 
-def _words_of(member_id: UUID) -> Subquery:
-    """What they wrote with their answer, if they gave one that counts; none of what is
-    erased."""
+def _answer_of(viewer: Viewer, request_id: UUID) -> Decision | None:
+    """The viewer's own that counts on what is asked now; none of what is erased."""
     rows = Decision.objects.filter(
-        request_id=OuterRef("id"),
-        revision__number=OuterRef("revision"),
+        request_id=request_id,
+        request__queue_id__in=viewer.sees,
         request__session__erased_at=None,
-        member_id=member_id,
+        revision__number=F("request__revision"),
+        member_id=viewer.id,
         dismissed_at=None,
     )
-    return Subquery(rows.order_by("-created_at", "-id").values("reason")[:1])
+    return rows.select_related("request__tool").order_by("-created_at", "-id").first()
 
 
 BECAME: Final = {
