@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from approvals.asks import VERDICTS, Ask
 from approvals.models import Request
+from approvals.target import MOST_BYTES
 from checkpoints.definition import TOOL_NAME
 from checkpoints.models import Risk
 from checkpoints.serializers import PositionSerializer
@@ -14,7 +15,6 @@ from sessions.contract import FACT_NAME
 from sessions.serializers import Text, Word
 from tenants.rest.strict import QuerySerializer, StrictSerializer
 
-MOST_BYTES: Final = 16 * 1024
 A_YEAR: Final = 366 * 24 * 60 * 60  # seconds
 
 

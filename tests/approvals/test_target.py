@@ -39,6 +39,9 @@ json = st.recursive(
         ("a", {"to": "a", "also": "a"}, {"to": "b", "also": "b"}, "b"),
         ("c", {"to": "a"}, {"to": "b"}, "c"),
         (None, {"to": "a"}, {"to": "b"}, None),
+        ("c", {"to": ["a", "c"]}, {"to": ["c"]}, "c"),  # a row taken out moves none
+        ("c", {"to": ["a", "c"]}, {"to": ["a", "b", "c"]}, "c"),
+        ("c", {"to": ["a", "c", "d"]}, {"to": ["a", "x", "d"]}, "x"),
     ],
 )
 def test_it_becomes_what_stands_there_now(
@@ -48,9 +51,47 @@ def test_it_becomes_what_stands_there_now(
     assert followed(target, before, after) == expected
 
 
-def test_what_is_not_told_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"to": "a", "from": "a"}, {"to": "b", "from": "a"}),
+        ({"to": "a", "from": "a"}, {"to": 1, "from": True}),
+        ({"to": "a", "from": "x"}, {"to": "b", "from": "a"}),  # it stands elsewhere
+        ({"to": ["a", "c"]}, {"to": ["c", "a"]}),
+        ({"to": "a"}, {"to": {"name": "b"}}),
+    ],
+)
+def test_what_is_not_told_is_refused(before: Any, after: Any) -> None:
     with refused("arguments_invalid"):
-        followed("a", {"to": "a", "from": "a"}, {"to": "b", "from": "a"})
+        followed("a", before, after)
+
+
+def test_it_never_grows_beyond_what_could_be_asked() -> None:
+    """Four thousand times a text that becomes long would be a thousand megabytes."""
+    target = ["a"] * 4_000
+    assert followed(target, {"to": "a"}, {"to": "b"}) == ["b"] * 4_000
+    with refused("arguments_invalid"):
+        followed(target, {"to": "a"}, {"to": "b" * 250_000})
+
+
+class Compared(str):
+    """Counts how often it is compared with another."""
+
+    times = 0
+
+    def __eq__(self, other: object) -> bool:
+        Compared.times += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_many_places_of_one_text_are_not_compared_with_each_other() -> None:
+    count = 2_000
+    after: list[Any] = [Compared(n) for n in range(count)]
+    with refused("arguments_invalid"):
+        followed("a", ["a"] * count, after)
+    assert Compared.times < 10 * count
 
 
 @given(json, json, json)
@@ -84,8 +125,24 @@ def test_an_edit_moves_it(stage: Stage) -> None:
     assert aimed_at(stage, request) == "Mallory Ltd"
     case = reader(stage).case(request.id)
     assert (case.exact.target, case.exact.target_is_older) == ("Mallory Ltd", False)
+    assert case.desk is not None
     changed = [row.text for row in case.desk.recap if row.label == "Changed"]
     assert "payee: Mallory Ltd" in changed
+
+
+def test_the_step_that_approves_tells_a_long_value_by_its_length(
+    stage: Stage,
+) -> None:
+    """And what was taken out apart from a value that says so."""
+    request = stage.ask(arguments={**ARGUMENTS, "lines": ["a"], "urgent": True})
+    changed = {**ARGUMENTS, "lines": ["x" * 201]}
+    editor = stage.reviewer()
+    stage.answer(request, editor, verdict=V.EDIT, arguments=changed, reason="So.")
+    desk = reader(stage).case(request.id).desk
+    assert desk is not None
+    told = {(row.label, row.text) for row in desk.recap}
+    assert ("Changed", "lines/0, 201 characters") in told
+    assert ("Taken out", "urgent") in told
 
 
 def test_an_agents_revision_moves_it(stage: Stage) -> None:

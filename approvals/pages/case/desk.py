@@ -218,21 +218,23 @@ def recap_of(
 
 
 MOST_CHANGES: Final = 4
+LONGEST_CHANGE: Final = 200  # characters; a longer one is read in the frame
 
 
 def recap_of_changes(found: Sequence[Changes]) -> tuple[RecapRow, ...]:
     """What somebody else than whoever asked first may have written, value by value."""
     rows = [row for one in found for row in one.rows]
-    shown = tuple(
-        RecapRow(label="Changed", text=_became(row), exact=True)
-        for row in rows[:MOST_CHANGES]
-    )
+    shown = tuple(map(_change, rows[:MOST_CHANGES]))
     more = len(rows) - len(shown)
-    return (
-        (*shown, RecapRow(label="Changed", text=f"and {more} more")) if more else shown
-    )
+    rest = (RecapRow(label="Changed", text=f"and {more} more"),) if more else ()
+    return shown + rest
 
 
-def _became(row: ChangeRow) -> str:
+def _change(row: ChangeRow) -> RecapRow:
     name = row.pointer.removeprefix("/arguments/").removeprefix("/")
-    return f"{name}: {'removed' if row.after is None else row.after}"
+    if row.after is None:
+        return RecapRow(label="Taken out", text=name, exact=True)
+    if len(row.after) > LONGEST_CHANGE:
+        size = f"{name}, {len(row.after):,} characters"
+        return RecapRow(label="Changed", text=size, exact=True)
+    return RecapRow(label="Changed", text=f"{name}: {row.after}", exact=True)

@@ -19,6 +19,7 @@ from approvals.presentation.case import (
 )
 from approvals.presentation.differences import differences
 from approvals.presentation.moved import Moved, moved
+from approvals.services.editing import same
 from approvals.target import stands_in
 from checkpoints.models import Tool
 from checkpoints.secrets import PREFIX, Use
@@ -37,7 +38,7 @@ def _is_older(record: CaseRecord) -> bool:
     before, now = _asked_by(record.before), _asked_by(record.envelope)
     if before is None or now is None or now["target"] is None:
         return False
-    changed = before["arguments"] != now["arguments"]
+    changed = not same(before["arguments"], now["arguments"])
     return changed and not stands_in(now["target"], now["arguments"])
 
 
