@@ -67,8 +67,8 @@ def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
     answer: Answer | None = None
     try:
         with missing_is_404():
-            before = _before(request, id)
-            answer = AnswerForm(request.POST).answer(before.schema)
+            ahead = _look_ahead(request, id)
+            answer = AnswerForm(request.POST).answer(ahead.schema)
             prove_again(request)
             decided = decide(request.person, request_id=id, answer=answer)
     except Flawed as flawed:
@@ -76,10 +76,10 @@ def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
     except Problem as problem:
         return _again(request, id, answer, tried(request, problem=problem))
     _note_box(request)
-    if before.index is None or before.onward is None:
+    if ahead.index is None or ahead.onward is None:
         return _remembering(request, to_case(request, id))
-    after = before.index.answered(id, decided.state)
-    return _remembering(request, _onward(request, before.onward, (id, after)))
+    after = ahead.index.answered(id, decided.state)
+    return _remembering(request, _onward(request, ahead.onward, (id, after)))
 
 
 def _resumed(request: DeskRequest, id: UUID) -> HttpResponse | None:
@@ -108,7 +108,7 @@ def _digest_now(id: UUID) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class Ahead:
     """What an answer must look like; and where it leads if it is recorded, found while
     the request still has its place in the list."""
 
@@ -117,24 +117,24 @@ class Before:
     onward: UUID | None = None
 
 
-def _before(request: DeskRequest, id: UUID) -> Before:
+def _look_ahead(request: DeskRequest, id: UUID) -> Ahead:
     """Raises `not_found`."""
     viewer, selection = viewer_of(request), Selection.read(request.GET)
     with tenant_transaction(request.member.tenant_id):
         schema = response_schema(viewer, id)
         if not request.POST.get(ONWARD):
-            return Before(schema)
+            return Ahead(schema)
         index = read_index(viewer, selection)
-    return Before(schema, index, following(index, selection, id))
+    return Ahead(schema, index, following(index, selection, id))
 
 
 def _onward(
-    request: DeskRequest, next: UUID, answered: tuple[UUID, Index]
+    request: DeskRequest, towards: UUID, answered: tuple[UUID, Index]
 ) -> HttpResponse:
     """The next one; or the one that was answered, where that has gone out of sight: the
     answer is recorded, whatever can be shown."""
     try:
-        return to_case(request, next, answered)
+        return to_case(request, towards, answered)
     except Http404:
         return to_case(request, answered[0])
 

@@ -120,11 +120,9 @@ STALE: Final = Notice(
 
 
 def _over(record: CaseRecord, attempt: Attempt, problem: Problem) -> Notice:
-    mine = record.mine
-    if mine is not None and (mine.member_id, mine.verdict) == (
-        record.viewer.id,
-        attempt.verdict,
-    ):
+    given = (one for one in record.counted if one.member_id == record.viewer.id)
+    mine = next((one for one in given if one.verdict == attempt.verdict), None)
+    if mine is not None:
         return _twice(record, mine)
     return Notice(
         title=_what_happened(record, problem),
