@@ -44,8 +44,8 @@ class SheetState:
     """A form that came back: what was typed and what is wrong with it.
 
     `errors` maps a field's name (reason, response, digest, or a control's name) to a
-    sentence; "" holds what concerns the form as a whole. `kept` puts what was typed
-    back into its sheet, to be opened again after reading, and not in front of the case.
+    sentence; "" holds what concerns the form as a whole. What was typed is in its sheet
+    again, which is open; with `kept` it is closed, to be opened again after reading.
     """
 
     verdict: str
@@ -57,11 +57,6 @@ class SheetState:
     def begin(self) -> str:
         """The field that takes the focus."""
         return first_wrong(self.errors)
-
-    @property
-    def place(self) -> str:
-        """The id of that field where the form stands before the case, or of the form."""
-        return f"returned-{self.begin}" if self.begin else "outcome"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,20 +93,19 @@ class Desk:
     closed: str = ""
 
     @property
-    def kept(self) -> Mapping[str, SheetState]:
+    def filled(self) -> Mapping[str, SheetState]:
         """The form whose words go back into their sheet, by verdict."""
-        return {self.form.verdict: self.form} if self.form and self.form.kept else {}
+        return {self.form.verdict: self.form} if self.form else {}
 
     @property
     def returned(self) -> str:
-        """The verdict whose form stands before the case, and has no sheet besides."""
+        """The verdict whose sheet is open from the first, where its form came back."""
         return self.form.verdict if self.form and not self.form.kept else ""
 
     @property
     def sheets(self) -> tuple[tuple[str, str], ...]:
         """Each verdict that this person can give, and the id of its sheet."""
-        elsewhere = {*self.blocked, self.returned}
-        return tuple(one for one in SHEETS.items() if one[0] not in elsewhere)
+        return tuple(one for one in SHEETS.items() if one[0] not in self.blocked)
 
     @property
     def answers_only(self) -> bool:

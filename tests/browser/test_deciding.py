@@ -105,9 +105,9 @@ def test_answer_by_a_form_of_the_agents_schema(visit: Visit, stage: Stage) -> No
     page.get_by_role("button", name="Respond").click()
     sheet = page.get_by_role("dialog")
     sheet.get_by_role("button", name="Answer, do not send").click()
-    expect(page.locator("#outcome")).to_contain_text("This is needed.")
-    page.locator("#outcome").get_by_label("centre").select_option("4200")
-    page.locator("#outcome").get_by_role("button", name="Answer").click()
+    expect(sheet).to_contain_text("This is needed.")
+    sheet.get_by_label("centre").select_option("4200")
+    sheet.get_by_role("button", name="Answer").click()
     expect(page.get_by_text("Answered by Bob").first).to_be_visible()
     assert stage.fresh(request).response == {"centre": "4200"}
 
@@ -220,6 +220,32 @@ def test_the_keyboard_alone(visit: Visit, stage: Stage) -> None:
     expect(page.locator("#outcome h2")).to_have_text("Done, and confirmed")
 
 
+@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize(
+    ("opens", "then"), [("Reject", "Reject request"), ("Changes", "Ask for changes")]
+)
+def test_a_reason_that_is_missing_is_told_in_the_sheet_where_it_was_typed(
+    visit: Visit, stage: Stage, script: bool, opens: str, then: str
+) -> None:
+    page = visit(stage.bob, java_script_enabled=script).page
+    page.goto(address(stage, stage.ask()))
+    page.get_by_role("button", name=opens).click()
+    sheet = page.get_by_role("dialog")
+    place = sheet.bounding_box()
+    assert place
+    sheet.get_by_role("textbox").fill("  ")
+    sheet.get_by_role("button", name=then).click()
+    expect(sheet.locator(".field", has_text="A reason is needed")).to_be_visible()
+    expect(sheet.get_by_role("textbox")).to_be_focused()
+    assert page.locator(".error").count() == 1
+    again = sheet.bounding_box()
+    assert again
+    assert (again["x"], again["width"]) == (place["x"], place["width"])
+    sheet.get_by_role("textbox").fill("Not this month.")
+    sheet.get_by_role("button", name=then).click()
+    expect(page.locator("#outcome")).to_contain_text("Not this month.")
+
+
 CLOSED_AND_PRESSED = """() => {
   const sheet = document.getElementById("sheet-approve"), note = sheet.querySelector("textarea");
   sheet.hidePopover();
@@ -236,7 +262,7 @@ def test_the_letter_leads_to_the_form_that_came_back(
     expect(page.get_by_role("dialog").get_by_label("Your reason")).to_be_focused()
     page.keyboard.type("  ")
     page.keyboard.press("Control+Enter")
-    field = page.locator("#outcome").get_by_label("Your reason")
+    field = page.get_by_role("dialog").get_by_label("Your reason")
     expect(field).to_be_focused()
     expect(field).to_have_value("  ")
     page.locator("#case-title").focus()

@@ -104,8 +104,8 @@ def test_an_answer_that_is_refused_comes_back_in_place(visit: Visit) -> None:
     page = open_first(visit, stage, asked[0])
     page.locator("#sheet-reject form").evaluate("form => { form.noValidate = true }")
     send(page, "reject")
-    expect(page.locator("#outcome textarea")).to_be_focused()
-    expect(page.locator("#outcome .error").first).to_be_visible()
+    expect(page.locator("#sheet-reject textarea")).to_be_focused()
+    expect(page.locator("#sheet-reject .error").first).to_be_visible()
     assert page.evaluate(STILL_OPEN)
     assert stage.fresh(asked[0]).state == "pending"
 

@@ -100,7 +100,7 @@ def test_a_policy_asks_for_the_passkey_and_the_decision_says_so(
     sheet.get_by_role("button", name="Use your passkey").click()
     page.get_by_role("button", name="Use a passkey").click()
     expect(page.locator("#case-title")).to_have_text(request.title)
-    kept = page.locator("#outcome")
+    kept = page.get_by_role("dialog")
     expect(kept.get_by_label("Note for the record")).to_have_value("Typed before.")
     kept.get_by_role("button", name="Approve").click()
     expect(page.locator("#outcome")).to_be_focused()

@@ -43,7 +43,7 @@ def test_a_person_comes_by_their_tenants_short_name_and_proves_it_again(
     sheet = page.get_by_role("dialog")
     sheet.get_by_label("Note for the record").fill("Typed before.")
     sheet.get_by_role("button", name="Prove it to your organisation").click()
-    kept = page.locator("#outcome")
+    kept = page.get_by_role("dialog")
     expect(kept.get_by_label("Note for the record")).to_have_value("Typed before.")
     kept.get_by_role("button", name="Approve, let it act").click()
     expect(page.get_by_text("turned by Nora Lind")).to_be_visible()

@@ -99,11 +99,11 @@ def test_a_reason_that_is_missing_is_said_beside_its_field(stage: Stage) -> None
 @pytest.mark.parametrize(
     ("verdict", "said", "letter", "place"),
     [
-        ("reject", {"reason": "  "}, "r", "returned-reason"),
-        ("request_changes", {"reason": "  "}, "c", "returned-reason"),
-        ("respond", {"response": "  "}, "s", "returned-response"),
-        ("approve", {"reason": "x" * 4_001}, "a", "returned-reason"),
-        ("respond", {"/centre": "", "/days": "3"}, "s", "returned-/centre"),
+        ("reject", {"reason": "  "}, "r", "sheet-reject-reason"),
+        ("request_changes", {"reason": "  "}, "c", "sheet-changes-reason"),
+        ("respond", {"response": "  "}, "s", "sheet-respond-response"),
+        ("approve", {"reason": "x" * 4_001}, "a", "sheet-approve-reason"),
+        ("respond", {"/centre": "", "/days": "3"}, "s", "sheet-respond-/centre"),
     ],
 )
 def test_a_form_that_came_back_is_the_only_one_of_its_answer(
@@ -115,6 +115,9 @@ def test_a_form_that_came_back_is_the_only_one_of_its_answer(
     html = response.content.decode()
     assert response.status_code == 422
     assert html.count(f'type="hidden" name="verdict" value="{verdict}"') == 1
+    sheet = html[html.index('class="sheet sheet--returned"') :].partition(">")[0]
+    assert f'id="{place.rpartition("-")[0]}"' in sheet
+    assert "popover" not in sheet  # it is open already
     assert f'href="#{place}" data-key="{letter}"' in html
     (field,) = re.findall(r"<[^<>]* autofocus[^<>]*>", html)
     assert f'id="{place}"' in field
@@ -307,7 +310,8 @@ def test_an_approval_can_be_taken_back(stage: Stage) -> None:
     assert revoked(bob, request).status_code == 303
     case = bob.case(request.id)
     assert case.status == "revoked"
-    assert case.notice.title == "The approval was revoked"
+    assert case.notice.title == "The approval was revoked by Bob"
+    assert case.notice.said == "Stop."
 
 
 def test_revoking_needs_a_reason_and_an_approval(stage: Stage) -> None:
