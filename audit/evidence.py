@@ -25,7 +25,8 @@ class Signed:
 
     kind: str
     subject: UUID
-    member: UUID | None  # whose act it was, where it was a member's
+    by: str  # whose act it was: a kind of principal
+    member: UUID | None  # which one, where it was a member's
     data: dict[str, Any]
     at: datetime
 
@@ -82,6 +83,7 @@ def _read(row: Entry) -> Signed | None:
     return Signed(
         row.kind,
         row.subject_id,
+        body["actor"]["type"],
         _member(body["actor"]),
         body["data"],
         datetime.fromisoformat(body["at"]),

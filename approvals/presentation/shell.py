@@ -34,7 +34,7 @@ class Ways:
 class Notice:
     """What happened, what did not, what now. `tone` is '', warn or bad.
 
-    `said` is what a person wrote with it, in their own words.
+    `said` is what a person wrote with it, in their own words, or else the agent.
     """
 
     title: str
@@ -45,6 +45,7 @@ class Notice:
     href: str = ""
     link: str = ""
     said: str = ""
+    said_by_agent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """What a case has to say first: how it ended, or what the viewer has done so far."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from approvals.delegations import decider
@@ -124,11 +125,10 @@ def _expired(record: CaseRecord) -> Notice:
 
 
 def _cancelled(record: CaseRecord) -> Notice:
-    return Notice(
-        title="Withdrawn",
-        sentence=f"{_nothing(record)}. {record.request.agent.name} no longer asks, or its "
-        "run has ended.",
-        icon="close",
+    stopped = record.ending is not None and record.ending.member is not None
+    title = f"{'Stopped' if stopped else 'Withdrawn'}{_taken_back_by(record)}"
+    return _with_why(
+        record, Notice(title=title, sentence=_nothing(record), icon="close")
     )
 
 
@@ -139,11 +139,29 @@ def _superseded(record: CaseRecord) -> Notice:
 def _revoked(record: CaseRecord) -> Notice | None:
     if refusal(record) is not None:
         return None
-    return Notice(
-        title="The approval was revoked",
-        sentence=f"{_nothing(record)}, and nothing will be.",
-        icon="undo",
-    )
+    title = f"The approval was revoked{_taken_back_by(record)}"
+    sentence = f"{_nothing(record)}, and nothing will be"
+    return _with_why(record, Notice(title=title, sentence=sentence, icon="undo"))
+
+
+def _taken_back_by(record: CaseRecord) -> str:
+    """' by Bob', or by the agent; nothing where it was by rule."""
+    ending = record.ending
+    if ending is None or ending.by not in {"member", "agent"}:
+        return ""
+    agent = record.request.agent.name
+    return f" by {record.name(ending.member) if ending.member else agent}"
+
+
+def _with_why(record: CaseRecord, notice: Notice) -> Notice:
+    """In the words of whoever took it back, until they are erased; a rule's are ours."""
+    erased = record.request.session.erased_at is not None
+    why = "" if erased else record.request.resolution.removeprefix("Stopped: ")
+    if record.ending is not None and record.ending.by == "system":
+        return replace(notice, sentence=f"{notice.sentence}. {why}".strip())
+    by_agent = record.ending is not None and record.ending.by == "agent"
+    sentence = f"{notice.sentence}."
+    return replace(notice, sentence=sentence, said=why, said_by_agent=by_agent)
 
 
 def _lapsed(record: CaseRecord) -> Notice | None:

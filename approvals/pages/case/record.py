@@ -35,6 +35,7 @@ from approvals.policy import Obligation
 from approvals.problems import NOT_FOUND
 from approvals.separation import Standing, standing
 from approvals.states import OPEN
+from audit.evidence import Signed, signed_entries
 from checkpoints.models import Attempt, Effect
 from checkpoints.secrets import Use, uses_in_call
 from kernel.clock import database_now
@@ -45,6 +46,7 @@ from tenants.queries import asks_unusually
 MOST_REPORTS: Final = 20
 MOST_SIGHTS: Final = 40
 MOST_COMMENTS: Final = 60  # the newest; the audit log has them all
+TAKEN_BACK: Final = frozenset({Request.State.REVOKED, Request.State.CANCELLED})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +58,8 @@ class CaseRecord:
     same agent and tool. `rights` are the viewer's on the
     request's queue. `standing` is None when the sealed record cannot be read.
     `asking_side` says of each person on it why they cannot turn a key; `leaves` are the
-    delegations in force on the queue. `snoozed` is the viewer's own.
+    delegations in force on the queue. `ending` says who took it back, where it was taken
+    back. `snoozed` is the viewer's own.
     """
 
     viewer: Viewer
@@ -80,6 +83,7 @@ class CaseRecord:
     secrets: Sequence[Use]
     asking_side: Mapping[UUID, str]
     leaves: Sequence[Delegation]
+    ending: Signed | None
     nudge: Nudge | None
     snoozed: Snooze | None
     people: Mapping[UUID, str]
@@ -190,6 +194,7 @@ def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
         secrets=_secrets(request, envelope),
         asking_side=asking_side(request, revision, envelope),
         leaves=list(in_force(now).filter(on_queue(request.queue_id))),
+        ending=_ending(request),
         nudge=rows_of(request, Nudge).filter(revision=request.revision).first(),
         snoozed=_snoozed(viewer, request, len(decisions), now),
         people=_people(request.tenant_id),
@@ -206,6 +211,15 @@ def _snoozed(
     return rows.filter(
         until__gt=now, revision=request.revision, state=request.state, answers=answers
     ).first()
+
+
+def _ending(request: Request) -> Signed | None:
+    """No row of its own says who revoked or withdrew it."""
+    if request.state not in TAKEN_BACK:
+        return None
+    kinds, subjects = [f"request.{request.state}"], [request.id]
+    found = signed_entries(request.tenant_id, kinds=kinds, subjects=subjects)
+    return found[-1] if found else None
 
 
 def _sights(request: Request) -> list[Sight]:

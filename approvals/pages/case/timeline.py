@@ -252,12 +252,13 @@ def _ended(record: CaseRecord) -> Iterator[TimelineEntry]:
     if request.state not in {"expired", "cancelled", "superseded"}:
         return
     if request.decided_at is not None:
-        found = mark("request", request.state)
+        found, ending = mark("request", request.state), record.ending
+        by_rule = ending.by == "system" if ending else request.state != "cancelled"
         yield TimelineEntry(
             at=request.decided_at,
             icon=found.icon,
             text=f"Request {found.word.lower()}",
-            note=request.resolution if request.state != "cancelled" else "",
-            said=request.resolution if request.state == "cancelled" else "",
-            said_by_agent=True,
+            note=request.resolution if by_rule else "",
+            said="" if by_rule else request.resolution,
+            said_by_agent=ending is None or ending.by == "agent",
         )
