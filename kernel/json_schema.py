@@ -23,7 +23,7 @@ from referencing.exceptions import Unresolvable
 
 from kernel.canonical import canonical_bytes
 from kernel.formats import ASKED, FORMATS
-from kernel.problems import Kind, declare
+from kernel.problems import MOST_FLAWS, Kind, declare, with_flaws
 from kernel.strict_json import Json, pointer_to
 
 SCHEMA_INVALID: Final = declare(
@@ -114,13 +114,11 @@ def check_value(
 ) -> None:
     """Refuse a value that does not satisfy a schema which `check_schema` accepted.
 
-    Raises `Problem` 422, of `kind` with the pointer of the most telling flaw, or
-    `schema_too_complex` when the bounds are reached.
+    Raises `Problem` 422, of `kind` with the pointer of the most telling flaw and the
+    first of all in `errors`, or `schema_too_complex` when the bounds are reached.
     """
     with _bounds(pointer):
-        error = best_match(_validator(schema).iter_errors(value))
-    if error is not None:
-        raise kind(_sentence(error), pointer + pointer_to(error.absolute_path))
+        _refuse(_validator(schema).iter_errors(value), pointer, kind)
 
 
 def check_formats(
@@ -137,10 +135,29 @@ def check_formats(
     Raises `Problem` as `check_value` does.
     """
     with _bounds(pointer):
-        errors = list(_validator(schema, FORMATS).iter_errors(value))
-    error = best_match(one for one in errors if _is_new_text(one, before))
-    if error is not None:
-        raise kind(_sentence(error), pointer + pointer_to(error.absolute_path))
+        errors = _validator(schema, FORMATS).iter_errors(value)
+        new = (one for one in errors if _is_new_text(one, before))
+        _refuse(new, pointer, kind)
+
+
+def _refuse(errors: Found, pointer: str, kind: Kind) -> None:
+    """All of them are looked at for the most telling one, and few are kept."""
+    kept: list[ValidationError] = []
+    best = best_match(_keeping(errors, kept))
+    if best is None:
+        return
+    found = [best, *filter(None, (best_match([one]) for one in kept))]
+    each = [
+        kind(_sentence(one), pointer + pointer_to(one.absolute_path)) for one in found
+    ]
+    raise with_flaws(each[0], [flaw for one in each for flaw in one.flaws])
+
+
+def _keeping(errors: Found, kept: list[ValidationError]) -> Found:
+    for error in errors:
+        if len(kept) < MOST_FLAWS:
+            kept.append(error)
+        yield error
 
 
 def _is_new_text(error: ValidationError, before: Any) -> bool:

@@ -5,9 +5,12 @@ web framework; each door renders `Problem.document()` with `Problem.status`.
 Every code is declared once, so that it means one thing and can be listed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+MOST_FLAWS: Final = 20
+"""More flaws of one body than this are not listed."""
 
 _declared: dict[str, "Kind"] = {}
 
@@ -44,6 +47,12 @@ class Problem(Exception):
         place = f" at {self.pointer!r}" if self.pointer is not None else ""
         return f"{self.code}: {self.detail}{place}"
 
+    @property
+    def flaws(self) -> list[dict[str, str]]:
+        """What is wrong, each with pointer, code and detail; the first is this itself."""
+        own = {"pointer": self.pointer or "", "code": self.code, "detail": self.detail}
+        return list(self.extra.get("errors", [own]))
+
     def document(self) -> dict[str, Any]:
         """The members of the `application/problem+json` body."""
         place = {} if self.pointer is None else {"pointer": self.pointer}
@@ -70,6 +79,27 @@ class Kind:
         self, detail: str | None = None, pointer: str | None = None, **extra: Any
     ) -> Problem:
         return Problem(self.code, self.status, self.title, detail, pointer, **extra)
+
+
+def with_flaws(first: Problem, flaws: Iterable[dict[str, str]]) -> Problem:
+    """The same refusal, with each of these flaws once in `errors`."""
+    once = {(one["pointer"], one["detail"]): one for one in flaws}
+    errors = list(once.values())[:MOST_FLAWS]
+    extra = {**first.extra, "errors": errors}
+    said = (first.status, first.title, first.detail, first.pointer)
+    return Problem(first.code, *said, **extra)
+
+
+def check_all(*checks: Callable[[], None]) -> None:
+    """Refuse as the first of them that refuses, with what all of them found."""
+    found = []
+    for check in checks:
+        try:
+            check()
+        except Problem as problem:
+            found.append(problem)
+    if found:
+        raise with_flaws(found[0], [flaw for one in found for flaw in one.flaws])
 
 
 def declare(code: str, *, status: int, title: str) -> Kind:

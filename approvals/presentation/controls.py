@@ -209,22 +209,25 @@ def posted_choice(plain: Control, kind: str) -> str:
 
 
 def text_control(plain: Control, place: Place) -> Control:
-    note = FORMATS.get(place.text("format"), "text")
+    forms = place.forms
+    note = FORMATS.get(forms[0], "text") if len(forms) == 1 else "text"
     longest = place.whole("maxLength")
     if is_long(plain.original, longest if note == "text" else None):
         limit = f", {len(plain.original):,} of {longest:,}" if longest else ""
         return replace(plain, kind="long", note=f"text{limit}")
-    dated = note == FORMATS["date"] and (plain.absent or is_date(plain.original))
-    if dated:
+    day = place.text("format") == "date"
+    if day and (plain.absent or is_date(plain.original)):
         return replace(plain, kind="date", note=note)
-    hint = f"{plain.hint} {told(place)}".strip()
+    hint = f"{plain.hint} {told(forms)}".strip()
     return replace(plain, kind="text", note=note, hint=hint)
 
 
-def told(place: Place) -> str:
+def told(forms: tuple[str, ...]) -> str:
     """How a text is written whose form nobody would guess."""
-    form = place.text("format")
-    return ASKED[form] if form in {"date", "date-time"} else ""
+    first, *others = [ASKED[one] for one in forms if one in {"date", "date-time"}] or [
+        ""
+    ]
+    return " ".join([first, *(f"Or {one[0].lower()}{one[1:]}" for one in others)])
 
 
 def is_date(text: str) -> bool:

@@ -35,9 +35,13 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Misread:
-    """What is wrong, a sentence per form name; '' for the form as a whole."""
+    """What is wrong, a sentence per form name; '' for the form as a whole.
+
+    `arguments` are what could be read, with the rest as it was.
+    """
 
     errors: Mapping[str, str]
+    arguments: Any = None
 
 
 class Unreadable(Exception):
@@ -78,7 +82,7 @@ def read(
     known = {name for one in fields for name in (one.name, one.null_name)}
     if any(name.startswith("/") and name not in known for name in post):
         errors[""] = "The form holds a field that this request does not have."
-    return Misread(errors) if errors else Read(result)
+    return Misread(errors, result) if errors else Read(result)
 
 
 def leaves(asked: Iterable[Control]) -> Iterator[Control]:
@@ -240,14 +244,18 @@ def said(one: Control, value: Any) -> dict[str, str]:
 def by_name(
     asked: Iterable[Control], errors: Iterable[Mapping[str, str]]
 ) -> dict[str, str]:
-    """A validator's errors ({pointer, detail}) beside the controls they are about.
+    """A validator's errors ({pointer, detail}) beside the controls they are about, the
+    first of each, in the order of the page.
 
     What no control can hold is gathered under '', and says which place it is about.
     """
     names = {one.pointer: one.name for one in leaves(asked)}
-    sorted_out: dict[str, str] = {}
+    sorted_out, whole = dict.fromkeys(names.values(), ""), []
     for error in errors:
         pointer, detail = error["pointer"], error["detail"]
-        place = f"{pointer}: " if pointer and pointer not in names else ""
-        sorted_out.setdefault(names.get(pointer, ""), f"{place}{detail}")
-    return sorted_out
+        if pointer in names:
+            sorted_out[names[pointer]] = sorted_out[names[pointer]] or detail
+        else:
+            whole.append(f"{pointer}: {detail}" if pointer else detail)
+    told = {name: said for name, said in sorted_out.items() if said}
+    return {"": " ".join(whole), **told} if whole else told

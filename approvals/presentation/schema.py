@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MOST_REFERENCES = 16
+ALTERNATIVES = ("anyOf", "oneOf", "allOf")
 
 FORMATS: Mapping[str, str] = {
     "date": "date",
@@ -77,6 +78,14 @@ class Place:
     def text(self, keyword: str) -> str:
         value = self.schema.get(keyword, "")
         return value if isinstance(value, str) else ""
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The forms of text that it names, itself or in one of its alternatives."""
+        choices = (self.schema.get(keyword) for keyword in ALTERNATIVES)
+        each = [one for some in choices if isinstance(some, list) for one in some]
+        named = (self, *map(self.at, each))
+        return tuple(dict.fromkeys(filter(None, (one.text("format") for one in named))))
 
     def whole(self, keyword: str) -> int | None:
         value = self.schema.get(keyword)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from approvals.models import Decision, Request
@@ -16,7 +16,7 @@ from approvals.services.granting import grant, move_request, owe_when_ready
 from approvals.services.judging import judge_answer
 from kernel.canonical import digest
 from kernel.json_schema import check_formats, check_value
-from kernel.problems import Problem
+from kernel.problems import Problem, check_all
 from kernel.secrets import refuse_secret
 from sessions.redaction import redacted_text
 from tenants.idempotency import Once
@@ -100,8 +100,11 @@ def _respond(case: Case, answer: Answer) -> None:
     """An answer instead of the action: the same rules, the same answer, no grant."""
     schema, wrong = case.request.response_schema, RESPONSE_INVALID
     if schema:
-        check_value(schema, answer.response, pointer="/response", kind=wrong)
-        check_formats(schema, answer.response, pointer="/response", kind=wrong)
+        said: dict[str, Any] = {"pointer": "/response", "kind": wrong}
+        check_all(
+            lambda: check_value(schema, answer.response, **said),
+            lambda: check_formats(schema, answer.response, **said),
+        )
     record_decision(case, answer)
     said = digest(RESPONSE_DOMAIN, answer.response)
     same = [

@@ -23,6 +23,7 @@ from approvals.services.scene import scene_of
 from checkpoints.models import Tool
 from checkpoints.tools import ARGUMENTS_INVALID, check_typed
 from kernel.canonical import digest
+from kernel.problems import check_all
 from kernel.strict_json import Json
 from tenants.verbs import Verb
 
@@ -62,8 +63,10 @@ def _check(case: Case, tool: Tool, arguments: Any) -> None:
 def check_edited(tool: Tool, arguments: Any, before: Any, *, pointer: str) -> None:
     """Refuse what an agent's own arguments are refused for, and what a person wrote in
     another form than its schema names."""
-    check_arguments(tool, arguments, pointer=pointer)
-    check_typed(tool, arguments, before, pointer=pointer)
+    check_all(
+        lambda: check_arguments(tool, arguments, pointer=pointer),
+        lambda: check_typed(tool, arguments, before, pointer=pointer),
+    )
 
 
 def same(left: Json, right: Json) -> bool:

@@ -1,6 +1,6 @@
 """Editing: controls, then the comparison; the decision itself is posted to `decide`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
@@ -18,7 +18,13 @@ from approvals.pages.frame import frame
 from approvals.pages.index import read_index
 from approvals.pages.selection import Selection
 from approvals.presentation.controls import controls
-from approvals.presentation.reading import Misread, by_name, read_controls, typed
+from approvals.presentation.reading import (
+    Misread,
+    by_name,
+    editable,
+    read_controls,
+    typed,
+)
 from approvals.problems import NO_RIGHT, NOT_PENDING
 from approvals.services.case import Answer
 from approvals.services.editing import check_edited, same
@@ -91,9 +97,9 @@ def _read(request: DeskRequest, record: CaseRecord) -> Edited:
     post = {name: str(text) for name, text in request.POST.items()}
     reason = post.get("reason", "")
     read = read_controls(post, original, schema_of(record))
-    if isinstance(read, Misread):
-        return Edited(reason=reason, post=post, errors=read.errors)
     errors = _flaws(record, read.arguments)
+    if isinstance(read, Misread):
+        errors = _both(record, read.errors, errors)
     if errors:
         return Edited(reason=reason, post=post, errors=errors)
     return Edited(reason=reason, arguments=read.arguments)
@@ -118,6 +124,16 @@ def _flaws(record: CaseRecord, arguments: Any) -> dict[str, str]:
         check_edited(record.request.tool, arguments, original, pointer="")
         record.envelope.action.with_arguments(arguments)
     except Problem as problem:
-        flaw = {"pointer": problem.pointer or "", "detail": problem.detail}
-        return by_name(controls(original, schema_of(record)), [flaw])
+        return by_name(controls(original, schema_of(record)), problem.flaws)
     return {}
+
+
+def _both(
+    record: CaseRecord, misread: Mapping[str, str], flaws: Mapping[str, str]
+) -> dict[str, str]:
+    """What could not be read, and what is wrong with the values that could; of the whole
+    nothing is known before all of it is there."""
+    asked = controls(record.envelope.action.arguments, schema_of(record))
+    found = {**flaws, "": "", **misread}
+    names = ["", *(one.name for one in editable(asked))]
+    return {name: found[name] for name in names if found.get(name)}

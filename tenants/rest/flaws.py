@@ -7,11 +7,9 @@ from typing import Any, Final
 from rest_framework.exceptions import ErrorDetail
 from rest_framework.settings import api_settings
 
-from kernel.problems import Problem, declare
+from kernel.problems import MOST_FLAWS, Problem, declare
 from kernel.strict_json import pointer_to
 
-MOST: Final = 20
-"""More flaws than this are not listed."""
 LONGEST: Final = 300
 
 UNKNOWN_FIELD: Final = declare(
@@ -51,7 +49,7 @@ def invalid(flaws: Sequence[Flaw]) -> Problem:
     """The first flaw as the problem, with all of them in `errors`."""
     first = flaws[0]
     kind = _KINDS.get(first.code, INVALID_FIELD)
-    errors = [flaw.document() for flaw in flaws[:MOST]]
+    errors = [flaw.document() for flaw in flaws[:MOST_FLAWS]]
     return kind(first.detail, pointer_to(first.path), errors=errors)
 
 

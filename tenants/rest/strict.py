@@ -15,7 +15,8 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.fields import Field, empty
 from rest_framework.request import Request
 
-from tenants.rest.flaws import MOST, Flaw, Path, flaws_of, invalid, invalid_parameter
+from kernel.problems import MOST_FLAWS
+from tenants.rest.flaws import Flaw, Path, flaws_of, invalid, invalid_parameter
 
 type AnyField = Field[Any, Any, Any, Any]
 
@@ -59,7 +60,7 @@ class StrictSerializer(serializers.Serializer[Any]):
     def run_validation(self, data: Any = empty) -> Any:
         if self.root is not self:
             return super().run_validation(data)
-        flaws = list(islice(_flaws_in(self, data, ()), MOST))
+        flaws = list(islice(_flaws_in(self, data, ()), MOST_FLAWS))
         if flaws:
             raise invalid(flaws)
         try:

@@ -1,6 +1,7 @@
 """Schemas from outside: what they may say, and that none of them can stall us."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from kernel.json_schema import (
     check_value,
     end_of_reading,
 )
-from kernel.problems import Problem
+from kernel.problems import Problem, check_all
 from tests.refusals import refused
 
 AMOUNT = {"type": "string", "pattern": "^-?[0-9]{1,12}\\.[0-9]{2}$"}
@@ -255,3 +256,50 @@ def test_formats_bind_no_agent_and_nothing_that_nobody_touched() -> None:
 
 def test_a_form_that_is_not_known_is_none() -> None:
     check_formats({"format": "our-own"}, "anything")
+
+
+def told(refusing: Callable[[], None]) -> list[tuple[str, str]]:
+    with pytest.raises(Problem) as problem:
+        refusing()
+    errors = problem.value.document()["errors"]
+    assert {one["code"] for one in errors} == {"value_invalid"}
+    first = (problem.value.pointer, problem.value.detail)
+    assert first == (errors[0]["pointer"], errors[0]["detail"])
+    return [(one["pointer"], one["detail"]) for one in errors]
+
+
+def test_all_flaws_are_told_the_most_telling_first() -> None:
+    schema = {
+        "required": ["to", "at"],
+        "properties": {
+            "n": {"maximum": 5},
+            "s": {"anyOf": [{"type": "string", "minLength": 2}, {"type": "null"}]},
+        },
+    }
+    assert told(lambda: check_value(schema, {"n": 6, "s": "x"}, pointer="/a")) == [
+        ("/a", "Missing: to, at."),
+        ("/a/n", "Too large: at most 5."),
+        ("/a/s", "Too short: its length is at least 2."),
+    ]
+
+
+def test_of_very_many_flaws_twenty_are_told() -> None:
+    items = {"items": {"type": "integer"}}
+    found = told(lambda: check_value(items, ["x"] * 5_000))
+    places = {pointer for pointer, _ in found}
+    assert (len(found), places > {f"/{n}" for n in range(19)}) == (20, True)
+
+
+def test_several_checks_refuse_together() -> None:
+    schema = {"properties": {"n": {"maximum": 5}, "to": {"format": "email"}}}
+    value = {"n": 6, "to": "nobody"}
+    checks = (
+        lambda: check_value(schema, value),
+        lambda: check_formats(schema, value),
+        lambda: check_value(schema, value),
+    )
+    assert told(lambda: check_all(*checks)) == [
+        ("/n", "Too large: at most 5."),
+        ("/to", ASKED["email"]),
+    ]
+    check_all(lambda: None)

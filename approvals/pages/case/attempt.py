@@ -70,7 +70,7 @@ def _errors(record: CaseRecord, problem: Problem | None) -> dict[str, str]:
         return {}
     said = f"{problem.title}. {problem.detail}"
     if problem.code == RESPONSE_INVALID.code:
-        return _reply_errors(record, problem.pointer or "", said)
+        return _reply_errors(record, problem)
     return {_field(record, problem): said}
 
 
@@ -81,13 +81,16 @@ def _field(record: CaseRecord, problem: Problem) -> str:
     return "reason" if problem.code == REASON_NEEDED.code else ""
 
 
-def _reply_errors(record: CaseRecord, pointer: str, said: str) -> dict[str, str]:
-    """Beside the control that the pointer leads to; without a schema, the one text."""
+def _reply_errors(record: CaseRecord, problem: Problem) -> dict[str, str]:
+    """Beside the controls that the pointers lead to; without a schema, the one text."""
     schema = record.request.response_schema
     if not schema:
-        return {"response": said}
-    flaw = {"pointer": pointer.removeprefix("/response"), "detail": said}
-    return by_name(reply_controls(schema), [flaw])
+        return {"response": f"{problem.title}. {problem.detail}"}
+    flaws = (
+        {**one, "pointer": one["pointer"].removeprefix("/response")}
+        for one in problem.flaws
+    )
+    return by_name(reply_controls(schema), flaws)
 
 
 def told(record: CaseRecord, attempt: Attempt) -> Notice | None:

@@ -23,6 +23,7 @@ from approvals.presentation.reading import (
     unbroken,
 )
 from approvals.presentation.reading import found as value_at
+from kernel.formats import ASKED
 from tests.approvals.presentation.browser_form import posted
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
@@ -225,6 +226,26 @@ def test_errors_of_a_validator_find_their_fields() -> None:
         "/lines/0/count": "too small",
         "": "/lines: too few",
     }
+
+
+def test_a_form_that_stands_in_an_alternative_is_told() -> None:
+    day = {"$ref": "#/$defs/day"}
+    schema = {
+        "properties": {
+            "due": {"anyOf": [day, {"type": "null"}]},
+            "at": {"oneOf": [day, {"type": "string", "format": "date-time"}]},
+            "to": {"allOf": [{"type": "string", "format": "email"}]},
+            "odd": {"anyOf": "day"},
+        },
+        "$defs": {"day": {"type": "string", "format": "date"}},
+    }
+    asked = controls({"due": "soon", "at": "soon", "to": "all", "odd": "x"}, schema)
+    assert [(one.kind, one.note, one.hint) for one in asked] == [
+        ("text", "date", ASKED["date"]),
+        ("text", "text", f"{ASKED['date']} Or w{ASKED['date-time'][1:]}"),
+        ("text", "e-mail address", ""),
+        ("text", "text", ""),
+    ]
 
 
 def test_an_answer_follows_its_schema() -> None:

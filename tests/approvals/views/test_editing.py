@@ -8,6 +8,7 @@ import pytest
 
 from approvals.models import Decision, Request
 from approvals.presentation.moved import Moved
+from kernel.problems import Problem
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.views.browsing import Reader, reader
 from tests.refusals import refused
@@ -178,6 +179,35 @@ def test_what_is_typed_has_the_form_that_its_schema_names(
         letters.answer(request, verdict=V.EDIT, arguments=arguments, reason="x")
 
 
+def test_all_that_is_wrong_is_told_at_once(letters: Stage) -> None:
+    """What could not be read, what the schema refuses, and forms: in the page's order."""
+    request, bob = letters.ask(arguments=SENT), reader(letters)
+    changed = {"send_at": "soon", "to": "nobody at all", "body": "x" * 4_001}
+    response = write(bob, request, count="501", **changed)
+    told = {pointer: said for pointer, said in wrong(response).items() if said}
+    assert list(told) == ["/body", "/count", "/to", "/send_at"]
+    assert told["/count"] == "Too large: at most 500."
+    assert told["/to"].startswith("Write an e-mail address")
+    assert "4 values cannot be kept like this." in response.content.decode()
+    assert response.context["edit"].begin == "/body"
+    misread = wrong(write(bob, request, count="about 400", **changed))
+    assert {**told, "/count": "Write a whole number, like 12."} == {
+        pointer: said for pointer, said in misread.items() if said
+    }
+
+
+def test_a_refused_edit_lists_all_that_is_wrong(letters: Stage) -> None:
+    request = letters.ask(arguments=SENT)
+    arguments = {**SENT, "count": 501, "to": "nobody at all"}
+    with pytest.raises(Problem) as told:
+        letters.answer(request, verdict=V.EDIT, arguments=arguments, reason="x")
+    assert {one["pointer"]: one["code"] for one in told.value.document()["errors"]} == {
+        "/arguments/count": "arguments_invalid",
+        "/arguments/to": "arguments_invalid",
+    }
+    assert told.value.pointer == "/arguments/count"
+
+
 def test_what_the_agent_wrote_oddly_may_stay(letters: Stage) -> None:
     request, bob = letters.ask(arguments=SENT), reader(letters)
     compared = write(bob, request, send_at="2027-01-01T08:00:00Z")
@@ -194,6 +224,14 @@ def test_a_time_says_how_it_is_written(letters: Stage) -> None:
     ):
         page = response.content.decode()
         assert page.count("Write a date and time like 2026-12-01T09:30:00Z.") == 1
+
+
+def test_a_time_says_so_where_it_may_also_be_nothing() -> None:
+    at = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]}
+    stage = fresh_stage(schema={"properties": {"at": at}})
+    request = stage.ask(arguments={"at": "2027-01-01T08:00:00Z"})
+    page = reader(stage).get(f"requests/{request.id}/edit").content.decode()
+    assert page.count("Write a date and time like 2026-12-01T09:30:00Z.") == 1
 
 
 def test_what_a_value_must_be_is_said_for_people(letters: Stage) -> None:
@@ -228,6 +266,18 @@ def test_an_untouched_text_is_not_marked_as_edited(letters: Stage) -> None:
     response = write(bob, request, count="about 400")
     marked = [one for one in response.context["edit"].controls if one.edited]
     assert [one.pointer for one in marked] == ["/count"]
+
+
+def test_resetting_leads_to_what_is_asked_now(letters: Stage) -> None:
+    """A browser's own reset would bring back what was posted."""
+    request, bob = letters.ask(arguments=SENT), reader(letters)
+    response = write(bob, request, count="501")
+    html = response.content.decode()
+    (href,) = re.findall(r'href="([^"]+)">Reset all</a>', html)
+    assert 'type="reset"' not in html
+    edit = bob.client.get(href).context["edit"]
+    assert [one.pointer for one in edit.controls if one.edited] == []
+    assert {one.pointer: one.text for one in edit.controls}["/count"] == "4"
 
 
 def change(bob: Reader, compared: Any, **said: str) -> Any:
