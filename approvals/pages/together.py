@@ -1,6 +1,6 @@
 """Several ticked requests, each with all of its action, before one answer to them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -25,6 +25,7 @@ from kernel.problems import Problem
 
 MOST: Final = 25  # requests that one answer is given to
 REVOKE: Final = "revoke"
+STAND: Final = "stand"  # of an address: how they stand by now
 VERDICTS: Final = ("approve", "reject", REVOKE)
 V = Decision.Verdict
 S = Request.State
@@ -72,8 +73,7 @@ def answered_page(
 ) -> TogetherPage:
     """The same requests, by what came of the answer."""
     said = {str(id): why for id, why in outcomes.items()}
-    seen = Request.objects.filter(id__in=list(outcomes), queue_id__in=viewer.sees)
-    stand = {str(id): state for id, state in seen.values_list("id", "state")}
+    stand = states_of(viewer, outcomes)
     rows = [
         replace(row, refused=_words(said[row.id]), state=stand.get(row.id, ""))
         for row in (*page.offered, *page.refused)
@@ -85,9 +85,16 @@ def answered_page(
         answered=True,
         offered=done,
         undo_href=_undo_href(page, done),
+        stand_href=_href(page, (STAND, "1"), done) if done else "",
         onward_href=_onward_href(viewer, page) if done else "",
         refused=tuple(row for row in rows if row.refused),
     )
+
+
+def states_of(viewer: Viewer, ids: Iterable[UUID]) -> dict[str, str]:
+    """How those stand that the viewer sees."""
+    seen = Request.objects.filter(id__in=list(ids), queue_id__in=viewer.sees)
+    return {str(id): state for id, state in seen.values_list("id", "state")}
 
 
 def _onward_href(viewer: Viewer, page: TogetherPage) -> str:
@@ -100,7 +107,13 @@ def _onward_href(viewer: Viewer, page: TogetherPage) -> str:
 def _undo_href(page: TogetherPage, done: Sequence[TogetherRow]) -> str:
     if page.verdict != V.APPROVE or not done:
         return ""
-    query = urlencode([("verdict", REVOKE), *(("pick", row.id) for row in done)])
+    return _href(page, ("verdict", REVOKE), done)
+
+
+def _href(
+    page: TogetherPage, asks: tuple[str, str], rows: Sequence[TogetherRow]
+) -> str:
+    query = urlencode([asks, *(("pick", row.id) for row in rows)])
     return f"{page.href}{'&' if '?' in page.href else '?'}{query}"
 
 

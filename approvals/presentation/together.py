@@ -70,7 +70,7 @@ class TogetherPage:
     others; after it (`answered`), those that it was recorded for, and not. `more` says
     that some were left out because there were too many.
     `undo_href` leads to where those that were approved just now can be revoked,
-    `onward_href` to what becomes of them.
+    `onward_href` to what becomes of them; `stand_href` tells how they stand by then.
     """
 
     verdict: str
@@ -82,6 +82,7 @@ class TogetherPage:
     now: datetime
     undo_href: str = ""
     onward_href: str = ""
+    stand_href: str = ""
     more: bool = False
     answered: bool = False
     error: str = ""

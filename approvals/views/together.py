@@ -16,8 +16,10 @@ from approvals.pages.selection import Selection
 from approvals.pages.together import (
     MOST,
     REVOKE,
+    STAND,
     VERDICTS,
     answered_page,
+    states_of,
     together_page,
 )
 from approvals.presentation.together import TogetherPage
@@ -36,15 +38,24 @@ NO_TEXT: Final = "Null characters are not allowed."
 @member_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def together(request: DeskRequest) -> HttpResponse:
-    """GET together: each action in full. POST: the answer, and what came of each."""
+    """GET together: each action in full; with `stand` how each stands by now, for the
+    page after the answer. POST: the answer, and what came of each."""
     said = request.POST if request.method == "POST" else request.GET
     ids, verdict = _ticked(said), said.get("verdict", "")
+    if request.method != "POST" and STAND in said:
+        return _standing(request, ids[:MOST])
     if not ids or verdict not in VERDICTS:
         return redirect(_page(request, "reject", []).back_href)
     page = _page(request, verdict, ids)
     if request.method != "POST":
         return _show(request, page)
     return _answer(request, page, ids)
+
+
+def _standing(request: DeskRequest, ids: list[UUID]) -> HttpResponse:
+    with tenant_transaction(request.member.tenant_id):
+        states = states_of(viewer_of(request), ids)
+    return render(request, f"{TEMPLATE}#stand", {"states": states})
 
 
 def _answer(request: DeskRequest, page: TogetherPage, ids: list[UUID]) -> HttpResponse:

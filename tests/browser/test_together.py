@@ -3,6 +3,7 @@
 from playwright.sync_api import expect
 
 from approvals.models import Request
+from approvals.services.revoke import revoke
 from checkpoints.services.tools import register_tool
 from tests.approvals.stage import Stage, fresh_stage
 from tests.browser.conftest import Visit
@@ -46,6 +47,12 @@ def test_ticks_outlast_a_refresh_and_lead_to_every_action(visit: Visit) -> None:
     expect(page.locator("#outcome")).to_be_focused()
     expect(page.locator("h1")).to_have_text("2 approved")
     assert sorted(states(stage, asked)) == ["approved", "approved", "pending"]
+    first = next(one for one in asked if stage.fresh(one).state == "approved")
+    stands = page.locator(f"#state-{first.id}")
+    expect(stands).to_have_text("Approved")
+    revoke(stage.reviewer("Carol").person, request_id=first.id, reason="Stop.")
+    expect(stands).to_have_text("Revoked")  # by the live stream alone
+    expect(page.locator("#outcome")).to_be_focused()
 
 
 def test_without_script(visit: Visit) -> None:

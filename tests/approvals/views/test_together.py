@@ -1,5 +1,6 @@
 """One answer to several requests: low risk and one tool to approve, any to reject."""
 
+import re
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from approvals.models import Decision, Request
 from approvals.pages.together import MOST
 from approvals.presentation.together import TogetherPage
+from approvals.services.revoke import revoke
 from approvals.services.together import decide_each
 from checkpoints.models import Tool
 from checkpoints.services.tools import change_tool, register_tool
@@ -347,3 +349,16 @@ def test_the_decided_offer_ticks_for_what_can_be_revoked(stage: Stage) -> None:
     assert f'name="pick" value="{over.id}"' not in text
     assert 'value="revoke"' in text
     assert 'value="approve"' not in text
+
+
+def test_how_they_stand_is_told_afterwards_of_what_is_seen(stage: Stage) -> None:
+    asked, bob = [tag(stage) for _ in range(2)], reader(stage)
+    done = answer(bob, looked_at(bob, "approve", *asked)).context["page"]
+    path = done.stand_href.removeprefix(f"{bob.home}/")
+    revoke(stage.bob.person, request_id=asked[0].id, reason="Stop.")
+    html = bob.get(path).content.decode()
+    first, second = (html.index(f'id="state-{one.id}" hx-swap-oob') for one in asked)
+    told = sorted([(first, "Revoked"), (second, "Approved")])
+    assert [word for _, word in told] == re.findall("(Revoked|Approved)</span>", html)
+    stranger = fresh_member(stage.house.alice, "Zoe")
+    assert "state-" not in reader(stage, stranger).get(path).content.decode()
