@@ -73,11 +73,13 @@ def _page(
     index: Index,
     current: UUID | None,
 ) -> tuple[tuple[QueueRow, ...], Pages]:
-    slug = viewer.slug
+    slug, decides = viewer.slug, viewer.rights.get("decide", ())
     shown, total = 0, None
     if selection.view == "decided":
         ids, following = decided_page(viewer, selection, PAGE)
-        rows = queue_rows(ids, slug=slug, selection=selection, current=current)
+        rows = queue_rows(
+            ids, slug=slug, selection=selection, current=current, decides=decides
+        )
         shown = len(rows)
     else:
         found = index.of(selection)
@@ -115,6 +117,7 @@ def _folded_rows(
         alike=alike,
         behalf={entry.id: entry.behalf for entry in found},
         others=_of_others(viewer, found),
+        decides=viewer.rights.get("decide", ()),
     )
     by_id = {row.id: row for row in drawn}
     return tuple(

@@ -23,6 +23,7 @@ from checkpoints.models import Effect
 from tenants.queries import asks_unusually
 
 NOTHING_ALIKE: Final[Mapping[UUID, Link]] = {}
+TICKABLE: Final = frozenset({Request.State.PENDING, Request.State.APPROVED})
 NOBODY: Final[Mapping[UUID, tuple[str, ...]]] = {}
 
 
@@ -45,8 +46,10 @@ def queue_rows(
     alike: Mapping[UUID, Link] = NOTHING_ALIKE,
     behalf: Mapping[UUID, tuple[str, ...]] = NOBODY,
     others: Container[UUID] = (),
+    decides: Container[UUID] = (),
 ) -> tuple[QueueRow, ...]:
-    """One row for each id, in their order. Four statements, however many ids."""
+    """One row for each id, in their order; those on queues that the viewer `decides` on
+    can be ticked. Four statements, however many ids."""
     batch = _read(ids)
     return tuple(
         replace(
@@ -54,6 +57,7 @@ def queue_rows(
             alike=alike.get(id),
             behalf=behalf.get(id, ()),
             others=id in others,
+            tickable=_is_tickable(batch.requests[id], decides),
         )
         for id in ids
         if id in batch.requests
@@ -128,6 +132,11 @@ def _row(
         decided_at=request.decided_at if decided else None,
         current=request.id == current,
     )
+
+
+def _is_tickable(request: Request, decides: Container[UUID]) -> bool:
+    """Whether one answer to several could be given to it, or taken back from it."""
+    return request.state in TICKABLE and request.queue_id in decides
 
 
 def _keys(envelope: Envelope, decisions: Sequence[Decision]) -> Keys | None:

@@ -39,6 +39,7 @@ class QueueRow:
     alike: Link | None = None
     behalf: tuple[str, ...] = ()
     others: bool = False
+    tickable: bool = False
     decided_at: datetime | None = None
     taken_by: str = ""
     taken_until: datetime | None = None

@@ -181,6 +181,7 @@ def _row(risk: str, place: int = 0, **other: Any) -> QueueRow:
         "status": "pending",
         "decide_by": NOW + timedelta(hours=5),
         "title_is_ours": True,
+        "tickable": True,
         **other,
     }
     return QueueRow(

@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from approvals.models import Decision, Request
 from approvals.pages.together import MOST
 from approvals.presentation.together import TogetherPage
+from approvals.services.queues import create_queue, give_right
 from approvals.services.revoke import revoke
 from approvals.services.together import decide_each
 from checkpoints.models import Tool
@@ -281,6 +282,27 @@ def test_who_decides_nowhere_has_nothing_to_tick(stage: Stage) -> None:
         assert 'class="req__link' in text
         assert ('name="pick"' in text) is ticks
         assert ('id="together"' in text) is ticks
+
+
+@pytest.mark.parametrize("view", ["open", "decided"])
+def test_nothing_is_ticked_on_a_queue_that_one_only_sees(
+    stage: Stage, view: str
+) -> None:
+    by = {"tenant_id": stage.tenant_id, "by": stage.house.alice.id}
+    other = create_queue(**by, slug="other", name="Other").id
+    stage.policy("elsewhere", selector="arguments.amount == '7.00'", queue="other")
+    asked = [stage.ask(), stage.ask(arguments={**ARGUMENTS, "amount": "7.00"})]
+    if view == "decided":
+        carol = stage.reviewer("Carol")
+        give_right(**by, queue_id=other, right="decide", member_id=carol.id)
+        give_right(**by, queue_id=other, right="view", member_id=carol.id)
+        for one in asked:
+            stage.answer(one, carol)
+    give_right(**by, queue_id=other, right="view", member_id=stage.bob.id)
+    bob = reader(stage)
+    html = bob.get(f"queue?view={view}").content.decode()
+    assert html.count('class="req__link') == 2
+    assert re.findall(r'name="pick" value="([^"]+)"', html) == [str(asked[0].id)]
 
 
 def test_what_was_approved_together_is_taken_back_from_one_place(
