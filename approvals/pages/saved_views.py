@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.db.models import F, Q
 from django.http import QueryDict
@@ -15,6 +16,7 @@ from approvals.pages.selection import VIEWS, Selection
 from approvals.pages.viewer import Viewer
 from approvals.presentation.saved_views import SavedViewRow, SavedViewsPage
 from approvals.presentation.shell import Empty, NavItem, Notice
+from audit.evidence import signed_entries
 
 NONE: Final = Empty(
     title="No view is saved yet",
@@ -117,23 +119,36 @@ def saved_views_page(
         rows=rows,
         may_share=administers,
         empty=None if rows else NONE,
-        notice=None if error else _notice(rows, done, saved),
+        notice=None if error else _notice(viewer, rows, done, saved),
         error="" if at else error,
         name="" if at else name,
     )
 
 
-def _notice(rows: Sequence[SavedViewRow], done: str, saved: str) -> Notice | None:
+def _notice(
+    viewer: Viewer, rows: Sequence[SavedViewRow], done: str, saved: str
+) -> Notice | None:
     """What was done, as an address says; so only where it is so by now."""
     found = next((row for row in rows if row.id == saved), None)
     if found is None:
-        return GONE if done == "delete" else None
+        return GONE if done == "delete" and _deleted(viewer, saved) else None
     if done not in DONE or found.default != BEGINS.get(done, found.default):
         return None
     title, sentence = DONE[done]
     return Notice(
         title=title.format(found.name), sentence=sentence, tone="ok", icon="pass"
     )
+
+
+def _deleted(viewer: Viewer, saved: str) -> bool:
+    """Whether the viewer did so: of a view that is gone nothing else is kept."""
+    try:
+        subjects = [UUID(saved)]
+    except ValueError:
+        return False
+    tenant_id = viewer.membership.tenant_id
+    found = signed_entries(tenant_id, kinds=["view.deleted"], subjects=subjects)
+    return [one.member for one in found] == [viewer.id]
 
 
 def _row(

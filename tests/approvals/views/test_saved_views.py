@@ -122,6 +122,9 @@ def test_what_was_done_to_a_view_is_said(stage: Stage) -> None:
     assert page(bob, f"?done=delete&saved={saved}").notice is None
     assert said(act="delete", saved=saved) == "The view is deleted."
     assert page(bob).notice is None
+    carol = reader(stage, stage.reviewer("Carol"))  # who was sent the address
+    for who, view in ((carol, saved), (bob, stage.ask().id), (bob, "x"), (bob, "")):
+        assert page(who, f"?done=delete&saved={view}").notice is None
 
 
 def test_what_is_refused_stands_beside_what_was_typed(stage: Stage) -> None:
