@@ -100,10 +100,10 @@ def _respond(case: Case, answer: Answer) -> None:
     """An answer instead of the action: the same rules, the same answer, no grant."""
     schema, wrong = case.request.response_schema, RESPONSE_INVALID
     if schema:
-        said: dict[str, Any] = {"pointer": "/response", "kind": wrong}
+        told: dict[str, Any] = {"pointer": "/response", "kind": wrong}
         check_all(
-            lambda: check_value(schema, answer.response, **said),
-            lambda: check_formats(schema, answer.response, **said),
+            lambda: check_value(schema, answer.response, **told),
+            lambda: check_formats(schema, answer.response, **told),
         )
     record_decision(case, answer)
     said = digest(RESPONSE_DOMAIN, answer.response)
