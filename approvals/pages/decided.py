@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db.models import FETCH_RAISE, Exists, OuterRef, Q, QuerySet
 
 from approvals.models import Decision, Request
+from approvals.pages.find import by_external_id
 from approvals.pages.selection import SPANS, Selection
 from approvals.pages.viewer import Viewer
 from kernel.clock import ClockTimestamp
@@ -62,7 +63,8 @@ def _answered_by(viewer: Viewer, selection: Selection) -> Q:
 
 
 def _says(text: str) -> Q:
-    """In what is asked, who asks, for which run, or who has answered."""
+    """In what is asked, who asks, for which run, who has answered, or as it is known
+    outside."""
     answered = Decision.objects.filter(request_id=OuterRef("id")).filter(
         Q(member__name__icontains=text) | Q(member__user__email__icontains=text)
     )
@@ -72,6 +74,7 @@ def _says(text: str) -> Q:
         | Q(agent__name__icontains=text)
         | Q(run__external_id__icontains=text)
         | Q(Exists(answered))
+        | by_external_id(text)
     )
 
 

@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models import Exists, OuterRef, Q, TextField, Value
 from django.db.models.functions import Cast, Right, Upper
 
 from approvals.models import Request
@@ -16,18 +16,26 @@ SHORT_NAME: Final = re.compile(r"(?:REQ|RUN)-([0-9A-F]{8})", re.IGNORECASE)
 
 
 def find_exactly(viewer: Viewer, text: str) -> UUID | None:
-    """The newest visible request that goes by this name, or none. Letter by letter comes
-    before what differs in capitals."""
-    named = _by_id(text) or _by_short_name(text) or _by_external_id(text)
+    """The newest visible request that goes by this name of ours, or none."""
+    named = _by_id(text) or _by_short_name(text)
+    if named is None:
+        return None
     rows = Request.objects.filter(queue_id__in=viewer.sees)
     rows = rows.annotate(tail=_tail("id"), run_tail=_tail("run_id")).filter(named)
-    return _exact_first(rows, text).values_list("id", flat=True).first()
+    return rows.order_by("-created_at").values_list("id", flat=True).first()
 
 
-def made_outside(viewer: Viewer, text: str) -> tuple[UUID, UUID] | None:
-    """The run and the request of the newest visible effect that is known by this id."""
-    rows = Request.objects.filter(_by_external_id(text), queue_id__in=viewer.sees)
-    return _exact_first(rows, text).values_list("run_id", "id").first()
+def made_outside(viewer: Viewer, text: str) -> list[tuple[UUID, UUID]]:
+    """The run and the request of what is known by this id and visible; two of several.
+
+    Letter by letter comes before what differs in capitals: other systems tell capitals
+    apart, and agents choose their own ids.
+    """
+    exact = Effect.objects.filter(request=OuterRef("id"), external_id=text)
+    rows = Request.objects.filter(by_external_id(text), queue_id__in=viewer.sees)
+    rows = rows.annotate(exact=Exists(exact)).order_by("-exact", "-created_at")
+    found = list(rows.values_list("run_id", "id", "exact")[:2])
+    return [(run, id) for run, id, same in found if same == found[0][2]]
 
 
 def response_schema(viewer: Viewer, request_id: UUID) -> dict[str, Any] | None:
@@ -50,12 +58,6 @@ def newest_effect(viewer: Viewer, request_id: UUID) -> UUID:
     return found
 
 
-def _exact_first(rows: QuerySet[Request], text: str) -> QuerySet[Request]:
-    """Other systems tell capitals apart, and agents choose their own ids."""
-    exact = Effect.objects.filter(request=OuterRef("id"), external_id=text)
-    return rows.order_by(Exists(exact).desc(), "-created_at")
-
-
 def _tail(field: str) -> Right:
     return Right(Cast(field, TextField()), 8)
 
@@ -76,7 +78,7 @@ def _by_short_name(text: str) -> Q | None:
     return Q(run_tail=tail) if text[:3].upper() == "RUN" else Q(tail=tail)
 
 
-def _by_external_id(text: str) -> Q:
+def by_external_id(text: str) -> Q:
     """As people type it: capitals do not matter."""
     effects = Effect.objects.filter(known_as=Upper(Value(text))).values("request")
     return Q(id__in=effects)

@@ -40,25 +40,36 @@ def home(request: DeskRequest) -> HttpResponse:
 @member_page
 @require_safe
 def queue(request: DeskRequest) -> HttpResponse:
-    """GET queue: the list. What is found by its very name is opened at once."""
+    """GET queue: the list. What is found by its very name is opened at once; of several
+    that are known by it outside, their list."""
     selection = Selection.read(request.GET)
     if selection.search and not request.htmx:
-        found = _found(request, selection.search)
+        found = _found(request, selection)
         if found:
             return redirect(found)
     return show_desk(request)
 
 
-def _found(request: DeskRequest, text: str) -> str:
-    """Its case; for who oversees, of what an action made outside, why it came about."""
-    viewer, slug = viewer_of(request), request.member.slug
+def _found(request: DeskRequest, selection: Selection) -> str:
+    viewer, slug, text = viewer_of(request), request.member.slug, selection.search
     with tenant_transaction(request.member.tenant_id):
-        made = made_outside(viewer, text) if request.member.oversees else None
-        if made is not None:
-            run, asked = made
-            return address("trace", slug, run, query={"request": str(asked)})
         found = find_exactly(viewer, text)
+        made = [] if found else made_outside(viewer, text)
+    if len(made) > 1:
+        several = Selection(view="decided", search=text).query
+        listed = selection.view == "decided"
+        return "" if listed else address("queue", slug, query=several)
+    if made:
+        return _outside(request, *made[0])
     return address("case", slug, found) if found else ""
+
+
+def _outside(request: DeskRequest, run: UUID, asked: UUID) -> str:
+    """Its case; for who oversees, why it came about."""
+    slug = request.member.slug
+    if request.member.oversees:
+        return address("trace", slug, run, query={"request": str(asked)})
+    return address("case", slug, asked)
 
 
 @member_page

@@ -253,7 +253,26 @@ def test_an_external_id_typed_exactly_comes_before_other_capitals(
         for text in ("ch_1AbC", "ch_1aBc", "CH_1ABC")
     ]
     first, second = (f"{bob.home}/queue/{one.id}" for one in requests)
-    assert found == [first, second, second]  # and else the newest
+    assert found == [first, second, f"{bob.home}/queue?view=decided&q=CH_1ABC"]
+
+
+@pytest.mark.parametrize("sought", ["CH_1ABC", "ch_1abc"])
+def test_several_that_are_known_by_an_id_are_listed(stage: Stage, sought: str) -> None:
+    """Of what differs in capitals, and of the very same."""
+    known = ("ch_1AbC", "ch_1aBc") if sought.isupper() else ("ch_1abc", "ch_1abc")
+    requests = [stuck(stage) for _ in range(3)]
+    bob = reader(stage)
+    for request, name in zip(requests, (*known, "ch_1ABCD"), strict=True):
+        said = {"outcome": "confirmed", "evidence": "Seen.", "external_id": name}
+        effect = bob.case(request.id).progress.effect_id
+        bob.post(f"requests/{request.id}/resolve", said | {"effect": effect})
+    for somebody in (bob, reader(stage, stage.house.alice)):
+        there = somebody.get(f"queue?q={sought}&risk=low").headers["Location"]
+        listed = somebody.client.get(there)
+        assert listed.status_code == 200
+        rows = {row.id for row in listed.context["queue"].rows}
+        assert rows == {str(one.id) for one in requests[:2]}
+        assert somebody.client.get(f"{there}&risk=low").status_code == 200  # narrowed
 
 
 def test_what_was_made_outside_is_found_by_an_index(stage: Stage) -> None:
@@ -261,11 +280,13 @@ def test_what_was_made_outside_is_found_by_an_index(stage: Stage) -> None:
     fill(stage, stuck(stage), count=300)
     with CaptureQueriesContext(connection) as captured:
         reader(stage).get("queue?q=cr-7")
-    (sought,) = {one["sql"] for one in captured if "known_as" in one["sql"]}
-    with tenant_transaction(stage.tenant_id), connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN {sought}")
-        plan = "\n".join(line for (line,) in cursor.fetchall())
-    assert re.search(r"Index Cond: .*known_as = 'CR-7'", plan), plan
+    sought = {one["sql"] for one in captured if "known_as" in one["sql"]}
+    assert len(sought) == 2  # by its very name, and among what was decided
+    for each in sought:
+        with tenant_transaction(stage.tenant_id), connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN {each}")
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+        assert re.search(r"Index Cond: .*known_as = 'CR-7'", plan), plan
 
 
 def fill(stage: Stage, request: Request, *, count: int) -> None:
