@@ -25,7 +25,7 @@ from approvals.presentation.reading import (
     read_controls,
     typed,
 )
-from approvals.problems import NO_RIGHT, NOT_PENDING
+from approvals.problems import NO_RIGHT, NOT_PENDING, REASON_NEEDED
 from approvals.services.case import Answer
 from approvals.services.editing import check_edited, same
 from approvals.views.desk import show_desk
@@ -56,7 +56,8 @@ def show_comparison(
 ) -> HttpResponse:
     """An edit that was refused, compared with what is asked now."""
     problem = attempt.problem
-    whole = {"": f"{problem.title}. {problem.detail}"} if problem else {}
+    place = "reason" if problem and problem.code == REASON_NEEDED.code else ""
+    whole = {place: f"{problem.title}. {problem.detail}"} if problem else {}
     said = Edited(
         reason=answer.reason,
         arguments=answer.arguments,

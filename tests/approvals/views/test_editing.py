@@ -25,7 +25,7 @@ def compare(bob: Reader, request: Request, **changed: str) -> Any:
     return bob.post(f"requests/{request.id}/edit", said)
 
 
-def keep(bob: Reader, response: Any) -> Any:
+def keep(bob: Reader, response: Any, **said: str) -> Any:
     """The second step: post what the comparison page holds."""
     edit = response.context["edit"]
     form = {
@@ -34,7 +34,7 @@ def keep(bob: Reader, response: Any) -> Any:
         "reason": edit.reason,
         "arguments": edit.arguments_text,
     }
-    return bob.post(edit.decide_href.removeprefix(f"{bob.home}/"), form)
+    return bob.post(edit.decide_href.removeprefix(f"{bob.home}/"), form | said)
 
 
 def test_each_value_has_a_control(stage: Stage) -> None:
@@ -266,6 +266,20 @@ def test_an_untouched_text_is_not_marked_as_edited(letters: Stage) -> None:
     response = write(bob, request, count="about 400")
     marked = [one for one in response.context["edit"].controls if one.edited]
     assert [one.pointer for one in marked] == ["/count"]
+
+
+def test_a_reason_that_is_missing_is_said_beside_its_field() -> None:
+    stage = fresh_stage()
+    stage.policy(reason="always")
+    request, bob = stage.ask(), reader(stage)
+    response = keep(bob, compare(bob, request, amount="1000.00"), reason=" ")
+    edit, html = response.context["edit"], response.content.decode()
+    assert response.status_code == 422
+    assert (list(edit.errors), edit.begin) == (["reason"], "reason")
+    assert [one.after for one in edit.differences] == ['"1000.00"']
+    (field,) = re.findall(r"<[^<>]* autofocus[^<>]*>", html)
+    assert 'id="edit-reason"' in field
+    assert "A reason is needed" in html.partition('id="edit-reason-about"')[2]
 
 
 def test_resetting_leads_to_what_is_asked_now(letters: Stage) -> None:
