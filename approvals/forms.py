@@ -92,6 +92,12 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(max_length=LONGEST)
 
 
+class TakeBackForm(forms.Form):
+    """Which answer is taken back: the one to this digest."""
+
+    digest = forms.RegexField(r"^[0-9a-f]{64}$")
+
+
 class GlassForm(forms.Form):
     """Why the glass is broken; and, in the second step, that it is to be."""
 

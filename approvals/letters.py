@@ -13,8 +13,9 @@ from zoneinfo import ZoneInfo
 
 from approvals.access import visible_queues
 from approvals.envelope import UNREADABLE, Envelope
-from approvals.models import Decision, NoticeSettings, Request, Revision
+from approvals.models import NoticeSettings, Request, Revision
 from approvals.notices import NOTICES
+from approvals.queries import kept_answers
 from approvals.separation import standing
 from approvals.states import OPEN
 from tenants.letters import (
@@ -102,7 +103,7 @@ def _stands(member: Member, mail: Mail, request: Request) -> bool:
 def _needs_key(member: Member, request: Request) -> bool:
     """As the decision itself would be judged; what cannot be read needs nobody."""
     revision = Revision.objects.get(request=request, number=request.revision)
-    if Decision.objects.filter(revision=revision, member=member).exists():
+    if kept_answers(revision).filter(member=member).exists():
         return False
     try:
         envelope = Envelope(bytes(revision.envelope))

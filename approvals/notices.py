@@ -98,7 +98,10 @@ def _who_agreed(request: Request, data: Mapping[str, Any]) -> Iterable[UUID]:
     if data.get("class") not in {"reopen", "stop"}:
         return ()
     rows = Decision.objects.filter(
-        request=request, verdict="approve", member__isnull=False
+        request=request,
+        verdict="approve",
+        member__isnull=False,
+        taken_back_by=None,
     )
     return [*rows.values_list("member_id", flat=True), *_owners(request, data)]
 

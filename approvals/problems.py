@@ -32,6 +32,12 @@ NUDGE_INVALID = declare(
 ANSWERED_BEFORE = declare(
     "answered_before", status=409, title="You have answered this revision already"
 )
+NOT_ANSWERED = declare(
+    "not_answered", status=409, title="There is no answer of yours to take back"
+)
+TAKEN_BACK = declare(
+    "taken_back", status=409, title="This answer has been taken back already"
+)
 VERDICT_NOT_ALLOWED = declare(
     "verdict_not_allowed", status=422, title="This answer is not offered here"
 )

@@ -5,7 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import F
+from django.db.models import Count, F, QuerySet
 
 from approvals.models import (
     Decision,
@@ -82,6 +82,18 @@ def counted_decisions(revision: Revision) -> list[Decision]:
     """Decisions on the revision that have not been dismissed, oldest first."""
     rows = Decision.objects.filter(revision_id=revision.id, dismissed_at=None)
     return list(rows.order_by("created_at", "id"))
+
+
+def kept_answers(revision: Revision) -> QuerySet[Decision]:
+    """Those that nobody has taken back: whoever is behind one gives no other."""
+    return Decision.objects.filter(revision_id=revision.id, taken_back_by=None)
+
+
+def answers_until_now(request: Request) -> int:
+    """A number that grows with each answer, and with each that is taken back."""
+    rows = Decision.objects.filter(request_id=request.id)
+    found: int = rows.aggregate(n=Count("id") + Count("taken_back_by"))["n"]
+    return found
 
 
 def live_grant(request_id: UUID) -> Grant | None:

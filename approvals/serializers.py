@@ -126,6 +126,12 @@ class ReasonSerializer(StrictSerializer):
     reason = Text(max_length=2_000)
 
 
+class TakeBackSerializer(StrictSerializer):
+    """Which answer of one's own: the one to the revision of this digest."""
+
+    digest = Word("[0-9a-f]{64}")
+
+
 class ReviseSerializer(StrictSerializer):
     """The agent's answer to a request for changes."""
 

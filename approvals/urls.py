@@ -25,6 +25,7 @@ from approvals.views.saved_views import views
 from approvals.views.snooze import snooze_page
 from approvals.views.standing import make_page, standing, standing_one
 from approvals.views.styleguide import styleguide
+from approvals.views.take_back import take_back_page
 from approvals.views.together import together
 from approvals.views.webhooks import delivery, webhook, webhooks
 from approvals.wait.approval import approval
@@ -44,6 +45,7 @@ urlpatterns = [
     path(f"{API}/approvals/<uuid:id>/revise", api.ReviseView.as_view()),
     path(f"{API}/approvals/<uuid:id>/redeem", api.RedeemView.as_view()),
     path(f"{API}/approvals/<uuid:id>/decisions", api.DecisionsView.as_view()),
+    path(f"{API}/approvals/<uuid:id>/take-back", api.TakeBackView.as_view()),
     path(f"{API}/approvals/<uuid:id>/revoke", api.RevokeView.as_view()),
     path(f"{API}/standing-approvals", StandingApprovalsView.as_view()),
     path(f"{API}/events", events),
@@ -70,6 +72,7 @@ urlpatterns = [
     path(f"{PAGES}/requests/<uuid:id>/comment", comment_page, name="comment"),
     path(f"{PAGES}/requests/<uuid:id>/take", take_page, name="take"),
     path(f"{PAGES}/requests/<uuid:id>/snooze", snooze_page, name="snooze"),
+    path(f"{PAGES}/requests/<uuid:id>/take-back", take_back_page, name="take_back"),
     path(f"{PAGES}/requests/<uuid:id>/revoke", revoke_page, name="revoke"),
     path(
         f"{PAGES}/requests/<uuid:id>/break-glass", break_glass_page, name="break_glass"

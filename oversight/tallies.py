@@ -66,6 +66,7 @@ COUNTS: Final = f"""
       AND s.revision_id = d.revision_id AND s.member_id = d.member_id
       AND s.created_at <= d.created_at
     WHERE d.member_id IS NOT NULL AND d.standing_id IS NULL
+      AND d.taken_back_by_id IS NULL
   )
   SELECT day, queue_id, 'outcome', CASE
       WHEN state IN ('approved', 'consumed') THEN 'approved'

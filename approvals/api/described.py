@@ -79,6 +79,13 @@ NOT_DECIDED: Final = refuses(
     problems.RESPONSE_INVALID,
     problems.ARGUMENTS_UNCHANGED,
 )
+NOT_TAKEN_BACK: Final = refuses(
+    problems.NOT_PENDING,
+    problems.EXPIRED,
+    problems.DIGEST_CHANGED,
+    problems.NOT_ANSWERED,
+    problems.TAKEN_BACK,
+)
 NOT_REVOKED: Final = refuses(
     problems.NO_RIGHT, problems.NOT_APPROVED, problems.TOO_LATE
 )

@@ -26,6 +26,7 @@ from approvals.serializers import (
     ReasonSerializer,
     ReportSerializer,
     ReviseSerializer,
+    TakeBackSerializer,
 )
 from approvals.services.case import Answer
 from approvals.services.decide import decide
@@ -35,6 +36,7 @@ from approvals.services.report import report_effect
 from approvals.services.request import request_approval
 from approvals.services.revise import revise, withdraw
 from approvals.services.revoke import revoke
+from approvals.services.taking_back import take_back
 from checkpoints.serializers import PositionSerializer
 from kernel.scope import tenant_transaction
 from sessions.rest import FENCED, fence_of
@@ -246,6 +248,24 @@ class DecisionsView(MemberView):
             response=body.get("response"),
         )
         decide(self.person, request_id=id, answer=answer, once=once)
+        return answered(once)
+
+
+class TakeBackView(MemberView):
+    """Taking one's answer back while others are still missing."""
+
+    @extend_schema(
+        operation_id="take_back_answer",
+        request=TakeBackSerializer,
+        responses=described.ApprovalDocument,
+        extensions=described.NOT_TAKEN_BACK,
+    )
+    def post(self, request: HTTPRequest, id: UUID) -> HttpResponse:
+        """End one's own answer, while the request is pending. Never with an API key."""
+        body = TakeBackSerializer.read(request)
+        once = once_from(request, rendered(approval_document))
+        digest = bytes.fromhex(body["digest"])
+        take_back(self.person, request_id=id, digest=digest, once=once)
         return answered(once)
 
 

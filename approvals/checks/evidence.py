@@ -20,6 +20,7 @@ from kernel.canonical import definition_digest
 from kernel.outcome import Refused
 
 DECIDED: Final = "decision.recorded"
+TAKEN_BACK: Final = "decision.taken_back"
 WORDED: Final = ("request.asked", "request.revised")
 ISSUED: Final = "grant.issued"
 ENDED: Final = tuple(
@@ -64,18 +65,21 @@ def check_wording(revision: Revision) -> Refused | None:
 
 
 def _decisions_hold(matter: Matter) -> bool:
-    signed = signed_data(
-        matter.tenant.id, kind=DECIDED, subjects=[one.id for one in matter.decisions]
+    """Each was given once as it stands, and nobody has taken it back since."""
+    ids = [one.id for one in matter.decisions]
+    entries = signed_entries(
+        matter.tenant.id, kinds=(DECIDED, TAKEN_BACK), subjects=ids
     )
     return all(
-        _agrees(decision, matter, signed.get(decision.id))
+        _agrees(decision, matter, [e for e in entries if e.subject == decision.id])
         for decision in matter.decisions
     )
 
 
-def _agrees(decision: Decision, matter: Matter, data: dict[str, Any] | None) -> bool:
-    if data is None:
+def _agrees(decision: Decision, matter: Matter, entries: list[Signed]) -> bool:
+    if [one.kind for one in entries] != [DECIDED]:
         return False
+    data = entries[0].data
     expected = {
         "request": str(decision.request_id),
         "revision": matter.revision.number,

@@ -17,7 +17,8 @@ class Decision(TenantModel):
     not, decide. Dismissed decisions stay, with the reason, and count no more. An approval
     that broke the glass stands for all keys, beside what its person may have answered
     before; `review` is what a second person said of it afterwards. With `standing`, it was
-    given beforehand: by that approval's author, the member.
+    given beforehand: by that approval's author, the member. What `taken_back_by` somebody
+    is dismissed as well, and alone makes room for another answer to the same revision.
     """
 
     class Verdict(models.TextChoices):
@@ -45,6 +46,7 @@ class Decision(TenantModel):
     authentication = models.JSONField(default=dict)
     dismissed_at = models.DateTimeField(null=True)
     dismissed_reason = models.TextField(blank=True)
+    taken_back_by = TenantForeignKey(Member, null=True, db_index=False)
     broke_glass = models.BooleanField(default=False)
     review = models.CharField(max_length=12, choices=Review, blank=True)
     reviewed_by = TenantForeignKey(Member, null=True, db_index=False)
@@ -54,11 +56,27 @@ class Decision(TenantModel):
         constraints = [
             models.UniqueConstraint(
                 fields=["tenant", "revision", "member", "broke_glass"],
+                condition=models.Q(taken_back_by=None),
                 name="decision_once_per_person",
             ),
             models.UniqueConstraint(
                 fields=["tenant", "revision", "on_behalf_of"],
+                condition=models.Q(taken_back_by=None),
                 name="decision_once_on_behalf",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(taken_back_by=None)
+                | models.Q(
+                    models.Q(member__isnull=False, taken_back_by=models.F("member"))
+                    | models.Q(
+                        on_behalf_of__isnull=False,
+                        taken_back_by=models.F("on_behalf_of"),
+                    ),
+                    dismissed_at__isnull=False,
+                    broke_glass=False,
+                    standing=None,
+                ),
+                name="decision_taken_back_by_its_own",
             ),
             models.CheckConstraint(
                 condition=models.Q(on_behalf_of=None, delegation=None)
@@ -93,6 +111,7 @@ class Decision(TenantModel):
         ]
         indexes = [
             models.Index(fields=["tenant", "request"], name="decision_of_request"),
+            models.Index(fields=["tenant", "revision"], name="decision_of_revision"),
             models.Index(
                 fields=["tenant", "created_at"],
                 condition=models.Q(broke_glass=True),

@@ -18,7 +18,7 @@ class Snooze(TenantModel):
     until = models.DateTimeField()
     revision = models.PositiveIntegerField()
     state = models.CharField(max_length=20)
-    answers = models.PositiveIntegerField()  # decisions on it, whatever its revision
+    answers = models.PositiveIntegerField()  # see queries.answers_until_now
 
     class Meta:
         constraints = [

@@ -59,7 +59,7 @@ def _answered_by(viewer: Viewer, selection: Selection) -> Q:
     if not selection.mine:
         return Q()
     own = Decision.objects.filter(request_id=OuterRef("id"), member_id=viewer.id)
-    return Q(Exists(own))
+    return Q(Exists(own.filter(taken_back_by=None)))
 
 
 def _says(text: str) -> Q:

@@ -77,13 +77,15 @@ SELECT r.id, r.risk, r.due_at, r.created_at, r.state, q.id, q.slug, x.name, a.na
     WHERE z.request_id = r.id AND z.member_id = %(member)s AND n.at < z.until
       AND z.revision = r.revision AND z.state = r.state
       AND z.answers = (
-        SELECT count(*) FROM approvals_decision d WHERE d.request_id = r.id)),
+        SELECT count(*) + count(d.taken_back_by_id)
+        FROM approvals_decision d WHERE d.request_id = r.id)),
   ARRAY(
     SELECT DISTINCT w.name FROM asked w
     WHERE r.state = 'pending' AND r.queue_id = ANY(w.decides)
     AND NOT EXISTS (
       SELECT FROM approvals_decision d
-      WHERE d.revision_id = v.id AND w.id IN (d.member_id, d.on_behalf_of_id))
+      WHERE d.revision_id = v.id AND w.id IN (d.member_id, d.on_behalf_of_id)
+        AND d.taken_back_by_id IS NULL)
     AND EXISTS (
       SELECT FROM jsonb_array_elements(o.owed -> 'rules') AS rule(said)
       WHERE (said #> '{eligible,groups}' = '[]'

@@ -279,7 +279,8 @@ class CaseView:
     of the request that was answered just before. `broken` says that one person approved
     alone; `glass_href` is where the reader may do so, `standing_href` where they may let
     others like it pass. `asked_too` names those who have been asked besides, since
-    `asked_too_at`, as nobody had answered.
+    `asked_too_at`, as nobody had answered. `answers` grows with each, and with each that
+    is taken back.
     """
 
     id: str
@@ -320,6 +321,7 @@ class CaseView:
     talk: tuple[TalkRow, ...] = ()
     timeline: tuple[TimelineEntry, ...] = ()
     decisions: tuple[DecisionRow, ...] = ()
+    answers: int = 0
     explanation: str = ""
     context_href: str = ""
     context_named: bool = False

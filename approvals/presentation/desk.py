@@ -70,7 +70,8 @@ class Desk:
     `turned` and `needed` count keys before this decision; `dismisses` names people
     whose keys a reject, edit or change would dismiss. `reasons` are ready-made ones
     to reject with. `closed` says why this person can give no answer at all; '' where
-    they can give one. `behalf` is in whose name it can be given, oneself first; of
+    they can give one. `take_back_href`: they have given one, and it ends theirs with the
+    digest alone. `behalf` is in whose name it can be given, oneself first; of
     nobody else there is nothing to choose.
     """
 
@@ -91,6 +92,7 @@ class Desk:
     behalf: tuple[Pick, ...] = ()
     form: SheetState | None = None
     closed: str = ""
+    take_back_href: str = ""
 
     @property
     def filled(self) -> Mapping[str, SheetState]:

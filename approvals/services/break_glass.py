@@ -24,7 +24,7 @@ from approvals.problems import (
     REAUTHENTICATE,
     VERDICT_NOT_ALLOWED,
 )
-from approvals.queries import counted_decisions
+from approvals.queries import counted_decisions, kept_answers
 from approvals.separation import is_solo, keys_for
 from approvals.services.case import Answer, Case, Sight, open_case, record_decision
 from approvals.services.decide import closed
@@ -110,9 +110,8 @@ def _check_own_answers(case: Sight) -> None:
 
     What was answered on their behalf is their answer as well.
     """
-    of_revision = Decision.objects.filter(revision_id=case.revision.id)
     me = case.member.id
-    own = of_revision.filter(Q(member_id=me) | Q(on_behalf_of_id=me))
+    own = kept_answers(case.revision).filter(Q(member_id=me) | Q(on_behalf_of_id=me))
     if own.exclude(verdict=V.APPROVE).exists():
         raise ANSWERED_BEFORE("Your answer to this revision stands.")
 

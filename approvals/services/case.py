@@ -14,7 +14,7 @@ from approvals.delegations import stands_in
 from approvals.envelope import Envelope
 from approvals.models import Decision, Delegation, Request, Revision
 from approvals.problems import ANSWERED_BEFORE, NOT_FOUND
-from approvals.queries import current_revision
+from approvals.queries import current_revision, kept_answers
 from approvals.separation import Standing, standing
 from approvals.services.recording import decision_facts
 from approvals.services.scene import lock_scene_of
@@ -137,7 +137,7 @@ def _check_unanswered(case: Case, answer: Answer) -> None:
     through = Q(on_behalf_of=case.member.id)
     if answer.on_behalf_of is not None:
         through |= Q(member=answer.on_behalf_of)
-    if Decision.objects.filter(through, revision_id=case.revision.id).exists():
+    if kept_answers(case.revision).filter(through).exists():
         raise ANSWERED_BEFORE("One of the two has answered, and that answer stands.")
 
 

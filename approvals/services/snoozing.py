@@ -5,8 +5,9 @@ from typing import Final
 from uuid import UUID
 
 from approvals.access import visible_queues
-from approvals.models import Decision, Request, Snooze
+from approvals.models import Request, Snooze
 from approvals.problems import NO_RIGHT, NOT_FOUND, NOT_PENDING, SNOOZE_INVALID
+from approvals.queries import answers_until_now
 from approvals.states import OPEN
 from kernel.clock import database_now
 from tenants.idempotency import Once
@@ -74,7 +75,7 @@ def _keep(person: Person, request: Request, *, until: object) -> Snooze:
         "until": until,
         "revision": request.revision,
         "state": request.state,
-        "answers": Decision.objects.filter(request=request).count(),
+        "answers": answers_until_now(request),
     }
     kept, _ = Snooze.objects.update_or_create(
         tenant_id=person.tenant_id,

@@ -28,6 +28,7 @@ from kernel.problems import Problem
 
 # There is nothing left to answer: the page says what has happened instead.
 SHEETS: Final = frozenset({"approve", "reject", "respond", "request_changes"})
+TAKE_BACK: Final = "take_back"  # no verdict, and tried like one
 OVER: Final = frozenset(
     {NOT_PENDING.code, EXPIRED.code, ANSWERED_BEFORE.code, TOO_LATE.code}
 )
@@ -96,6 +97,8 @@ def _reply_errors(record: CaseRecord, problem: Problem) -> dict[str, str]:
 def told(record: CaseRecord, attempt: Attempt) -> Notice | None:
     """What is said above the case; None where the returned form says it itself."""
     problem = attempt.problem
+    if attempt.verdict == TAKE_BACK and problem is not None:
+        return _not_taken_back(problem)
     if _is_stale(attempt):
         return STALE
     if problem is not None and problem.code in OVER:
@@ -120,6 +123,16 @@ STALE: Final = Notice(
     tone="warn",
     icon="refresh",
 )
+
+
+def _not_taken_back(problem: Problem) -> Notice:
+    return Notice(
+        title=problem.title,
+        sentence=f"{problem.detail} Nothing was taken back.",
+        code=problem.code,
+        tone="warn",
+        icon="info",
+    )
 
 
 def _over(record: CaseRecord, attempt: Attempt, problem: Problem) -> Notice:
@@ -160,7 +173,8 @@ def _what_happened(record: CaseRecord, problem: Problem) -> str:
 
 
 def _last_decision(record: CaseRecord) -> Decision | None:
-    return record.decisions[-1] if record.decisions else None
+    kept = [one for one in record.decisions if not one.taken_back_by_id]
+    return kept[-1] if kept else None
 
 
 def _is_stale(attempt: Attempt) -> bool:

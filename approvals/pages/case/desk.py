@@ -78,6 +78,7 @@ def desk_of(
         behalf=_behalf(record, stands, kept),
         form=kept,
         closed=_closed(blocked),
+        take_back_href=_take_back_href(record, selection),
     )
 
 
@@ -95,6 +96,13 @@ def _closed(blocked: Mapping[str, str]) -> str:
     if any(verdict not in blocked for verdict in VERDICTS):
         return ""
     return next((why for why in blocked.values() if why != NOT_OFFERED), NOT_OFFERED)
+
+
+def _take_back_href(record: CaseRecord, selection: Selection) -> str:
+    """For whoever has answered, as long as it waits for others."""
+    if record.mine is None:
+        return ""
+    return address("take_back", record.slug, record.request.id, query=selection.query)
 
 
 def _blocked(record: CaseRecord, verdict: str) -> str:
@@ -141,8 +149,8 @@ def _behalf(
 
     As oneself, unless it is the other who has said that they are on it.
     """
-    answered = {one.member_id for one in record.current_decisions}
-    answered |= {one.on_behalf_of_id for one in record.current_decisions}
+    answered = {one.member_id for one in record.counted}
+    answered |= {one.on_behalf_of_id for one in record.counted}
     me = record.viewer.id
     found = {
         one.delegator_id: record.name(one.delegator_id)

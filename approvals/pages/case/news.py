@@ -45,6 +45,8 @@ def _pending(record: CaseRecord) -> Notice | None:
         )
     if record.mine is not None:
         return _own_answer(record, record.mine)
+    if record.taken_back is not None:
+        return _taken_back(record, record.taken_back)
     return _own_edit(record) if _is_own_edit(record) else None
 
 
@@ -82,6 +84,17 @@ def _own_answer(record: CaseRecord, mine: Decision) -> Notice:
         title="Your answer is recorded",
         sentence=f"{_nothing(record)}. The policy asks for more people to say so.",
         icon="check",
+    )
+
+
+def _taken_back(record: CaseRecord, gone: Decision) -> Notice:
+    """Theirs, or the one of two that the other has taken back."""
+    who, me = gone.taken_back_by_id, record.viewer.id
+    whose = "your" if who == me else "this"
+    return Notice(
+        title=f"{'You' if who == me else record.name(who)} took {whose} answer back",
+        sentence=f"{_nothing(record)}. It stays on record, and counts no more.",
+        icon="undo",
     )
 
 

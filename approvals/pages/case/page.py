@@ -98,6 +98,7 @@ def case_view(
         talk=talk(record, found),
         timeline=_timeline(record),
         decisions=decision_rows(record.slug, record.decisions),
+        answers=record.answers,
         explanation=request.explanation,
         context_href=address("context", record.slug, request.id, query=selection.query),
         context_named=request.context_id is not None,

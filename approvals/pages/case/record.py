@@ -142,15 +142,25 @@ class CaseRecord:
         return [one for one in self.current_decisions if one.dismissed_at is None]
 
     @property
+    def answers(self) -> int:
+        """The same as `answers_until_now`."""
+        return _answers(self.decisions)
+
+    @property
     def mine(self) -> Decision | None:
         """The viewer's answer to the current revision, or the one given for them."""
-        me = self.viewer.id
-        own = (
-            one
-            for one in self.current_decisions
-            if me in {one.member_id, one.on_behalf_of_id}
-        )
-        return next(own, None)
+        return next((one for one in self._own if not one.taken_back_by_id), None)
+
+    @property
+    def taken_back(self) -> Decision | None:
+        """The last of those that was taken back."""
+        gone = [one for one in self._own if one.taken_back_by_id]
+        return gone[-1] if gone else None
+
+    @property
+    def _own(self) -> list[Decision]:
+        me, given = self.viewer.id, self.current_decisions
+        return [one for one in given if me in {one.member_id, one.on_behalf_of_id}]
 
     @property
     def report(self) -> VerificationReport | None:
@@ -196,11 +206,15 @@ def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
         leaves=list(in_force(now).filter(on_queue(request.queue_id))),
         ending=_ending(request),
         nudge=rows_of(request, Nudge).filter(revision=request.revision).first(),
-        snoozed=_snoozed(viewer, request, len(decisions), now),
+        snoozed=_snoozed(viewer, request, _answers(decisions), now),
         people=_people(request.tenant_id),
         reading=reading_of(viewer, request.run.workflow, now),
         now=now,
     )
+
+
+def _answers(decisions: Sequence[Decision]) -> int:
+    return len(decisions) + sum(bool(one.taken_back_by_id) for one in decisions)
 
 
 def _snoozed(

@@ -36,6 +36,7 @@ def timeline(
     entries = chain(
         (_revision(record, one) for one in record.revisions),
         (_decision(record.slug, one) for one in record.decisions),
+        _taken_back(record),
         (_comment(record, one) for one in record.comments),
         (_sight(record, one) for one in record.sights),
         map(_report, record.reports),
@@ -116,8 +117,9 @@ def _revision(record: CaseRecord, revision: Revision) -> TimelineEntry:
 
 def _decision(slug: str, decision: Decision) -> TimelineEntry:
     found = decision_mark(decision)
-    on = f"on revision {decision.revision.number}"
-    gone = f"; dismissed: {decision.dismissed_reason}" if decision.dismissed_at else ""
+    on, reason = f"on revision {decision.revision.number}", decision.dismissed_reason
+    gone = f"; dismissed: {reason}" if decision.dismissed_at else ""
+    gone = "; taken back" if decision.taken_back_by_id else gone
     return TimelineEntry(
         at=decision.created_at,
         icon=found.icon,
@@ -127,6 +129,19 @@ def _decision(slug: str, decision: Decision) -> TimelineEntry:
         href=standing_href(slug, decision),
         said=words_of(decision),
     )
+
+
+def _taken_back(record: CaseRecord) -> Iterator[TimelineEntry]:
+    for one in record.decisions:
+        if one.taken_back_by_id and one.dismissed_at:
+            own = one.taken_back_by_id == one.member_id
+            whose = "their answer" if own else f"the answer of {decider(one)}"
+            yield TimelineEntry(
+                at=one.dismissed_at,
+                icon="undo",
+                text=f"{record.name(one.taken_back_by_id)} took {whose} back",
+                note=f"on revision {one.revision.number}",
+            )
 
 
 def _comment(record: CaseRecord, comment: Comment) -> TimelineEntry:

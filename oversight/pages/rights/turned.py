@@ -5,14 +5,14 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from approvals.checks.evidence import DECIDED
+from approvals.checks.evidence import DECIDED, TAKEN_BACK
 from approvals.models import Decision, Revision
 from approvals.separation import Key, Standing
 from audit.evidence import signed_entries
 from oversight.pages.rights.case import Owed
 from oversight.presentation.policy_words import listed
 
-DISMISSED: Final = "decision.dismissed"
+GONE: Final = frozenset({"decision.dismissed", TAKEN_BACK})
 TURNS: Final = frozenset({Decision.Verdict.APPROVE, Decision.Verdict.EDIT})
 
 type Names = Callable[[Iterable[UUID]], list[str]]
@@ -23,11 +23,11 @@ def turned_by(revision: Revision, at: datetime) -> tuple[Key, ...]:
     given = Decision.objects.filter(revision_id=revision.id)
     said = signed_entries(
         revision.tenant_id,
-        kinds=[DECIDED, DISMISSED],
+        kinds=[DECIDED, *GONE],
         subjects=given.values_list("id", flat=True),
     )
     before = [one for one in said if one.at <= at]
-    gone = {one.subject for one in before if one.kind == DISMISSED}
+    gone = {one.subject for one in before if one.kind in GONE}
     return tuple(
         Key(UUID(one.data["member"]), _id(one.data.get("on_behalf_of")))
         for one in before

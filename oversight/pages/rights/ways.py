@@ -17,7 +17,7 @@ from approvals.beforehand import (
     outside,
     terms_digest,
 )
-from approvals.checks.evidence import DECIDED
+from approvals.checks.evidence import DECIDED, TAKEN_BACK
 from approvals.glass import RIGHT, freshness, permits
 from approvals.models import Decision, StandingApproval
 from approvals.policy import Obligation
@@ -211,11 +211,13 @@ def _answered_otherwise(case: Case) -> frozenset[UUID]:
     given = Decision.objects.filter(revision_id=case.revision.id)
     said = signed_entries(
         case.request.tenant_id,
-        kinds=[DECIDED],
+        kinds=[DECIDED, TAKEN_BACK],
         subjects=given.values_list("id", flat=True),
     )
-    before = [one.data for one in said if one.at <= case.then.at]
-    others = [one for one in before if one["verdict"] != APPROVE]
+    before = [one for one in said if one.at <= case.then.at]
+    gone = {one.subject for one in before if one.kind == TAKEN_BACK}
+    stood = [one.data for one in before if one.subject not in gone]
+    others = [one for one in stood if one["verdict"] != APPROVE]
     named = ("member", "on_behalf_of")
     people = {one.get(name) for one in others for name in named}
     return frozenset(UUID(id) for id in people if id)
