@@ -130,6 +130,13 @@ OF_APPROVALS: Final = (
     ),
     Door(
         method="post",
+        route=f"{APPROVAL}/take-back",
+        place="approvals/{answered}/take-back",
+        who="member",
+        body=lambda world: {"digest": world.stage.digest(world.answered).hex()},
+    ),
+    Door(
+        method="post",
         route=f"{APPROVAL}/revoke",
         place="approvals/{approved}/revoke",
         who="member",

@@ -36,6 +36,7 @@ NAMES: Final = (
     "run",
     "pending",
     "unclear",
+    "answered",
     "approved",
     "effect",
     "hitl",
@@ -113,6 +114,16 @@ class World:
         request = self.stage.ask()
         verdict = Decision.Verdict.REQUEST_CHANGES
         self.stage.answer(request, verdict=verdict, reason="Which invoice?")
+        return request
+
+    @cached_property
+    def answered(self) -> Request:
+        """Bob has turned one of the two keys that it needs."""
+        self.stage.reviewer()
+        rule = {"selector": "target == 'two keys'", "rules": [{"approvals": 2}]}
+        self.stage.policy("two-keys", **rule)
+        request = self.stage.ask(target="two keys")
+        self.stage.answer(request)
         return request
 
     @cached_property

@@ -11,6 +11,7 @@ from approvals.services.report import report_effect
 from approvals.services.resolve import resolve_effect
 from approvals.services.revise import revise, withdraw
 from approvals.services.revoke import revoke
+from approvals.services.taking_back import take_back
 from checkpoints.models import Effect
 from tests.approvals.stage import ARGUMENTS, Stage, fresh_stage
 from tests.approvals.test_resume import work_all
@@ -34,6 +35,9 @@ AGENTS: dict[str, Callable[[Machine, Request, Effect], Any]] = {
 PEOPLE: dict[str, Callable[[Stage, Somebody, Request, Effect], Any]] = {
     "decide": lambda stage, who, request, _: stage.answer(
         request, by=who, verdict=Decision.Verdict.REJECT, reason="No."
+    ),
+    "take back": lambda stage, who, request, _: take_back(
+        who.person, request_id=request.id, digest=stage.digest(request)
     ),
     "revoke": lambda _, who, request, __: revoke(
         who.person, request_id=request.id, reason="No."

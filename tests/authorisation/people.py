@@ -22,6 +22,7 @@ from approvals.services.report import report_effect
 from approvals.services.resolve import resolve_effect
 from approvals.services.revoke import revoke
 from approvals.services.snoozing import snooze, wake
+from approvals.services.taking_back import take_back
 from kernel.scope import tenant_transaction
 from tenants.models import Role
 from tenants.principal import Person
@@ -47,6 +48,8 @@ class Things:
 
     pending: Request
     digest: bytes
+    answered: Request  # Sam has refused it, and one more would have to
+    answered_digest: bytes
     approved: Request
     effect: UUID
     broken: UUID
@@ -83,7 +86,7 @@ def signed_in(somebody: Somebody) -> Person:
 
 def gather_people() -> People:
     stage = glass_stage()
-    stage.permit(rules=[{"approvals": 1}], editor_counts=False)
+    stage.permit(rules=[{"approvals": 1, "denials": 2}], editor_counts=False)
     sam = fresh_member(stage.house.alice, "Sam", role=Role.ADMIN)
     tess = fresh_member(stage.house.alice, "Tess")
     for one in (sam, tess):
@@ -105,12 +108,15 @@ def _things(people: People, stage: GlassStage, relation: str) -> Things:
             stage.answer(request, by=people.sam, **edit)
         return request
 
-    pending, approved, broken = asked(), asked(), asked()
+    pending, answered, approved, broken = asked(), asked(), asked(), asked()
+    stage.answer(answered, by=people.sam, verdict=V.REJECT, reason=WHY)
     stage.answer(approved)
     stage.smash(broken)
     return Things(
         pending=pending,
         digest=stage.digest(pending),
+        answered=answered,
+        answered_digest=stage.digest(answered),
         approved=approved,
         effect=_begun(stage, asked()),
         broken=stage.breaking(broken).id,
@@ -224,6 +230,9 @@ ACTS: Final[dict[str, Callable[[Person, Things], Any]]] = {
         person, request_id=on.pending.id, to=on.colleague
     ),
     "release": lambda person, on: release(person, request_id=on.pending.id),
+    "take back": lambda person, on: take_back(
+        person, request_id=on.answered.id, digest=on.answered_digest
+    ),
     "revoke": lambda person, on: revoke(person, request_id=on.approved.id, reason=WHY),
     "resolve": lambda person, on: resolve_effect(
         person, effect_id=on.effect, outcome="confirmed", evidence=WHY

@@ -3,7 +3,7 @@
 seen        nobody finds what is on a queue that they do not see: owners, admins and
             auditors see all, others by the right `view`. Else: not_found.
 rights      each act takes a right of its own on the queue, whatever the role; saying
-            something takes none. Else: not_permitted.
+            something takes none, and taking one's own answer back. Else: not_permitted.
 own side    whoever is on the side that asks turns no key, edits nothing and breaks no
             glass, and does not look into one. Else: own_request.
 for others  who answers for somebody is held to all of this for themselves; and whoever
@@ -44,6 +44,7 @@ NEEDS: Final[dict[str, frozenset[str]]] = {
     "comment": frozenset(),
     "snooze": frozenset(),
     "bring back": frozenset(),
+    "take back": frozenset(),
     "take": frozenset({"decide"}),
     "assign": frozenset({"decide"}),
     "release": frozenset({"decide"}),

@@ -44,6 +44,7 @@ OF_REQUESTS = {
     "approvals.services.revoke.revoke": {"revoke"},
     "approvals.services.snoozing.snooze": {"snooze"},
     "approvals.services.snoozing.wake": {"bring back"},
+    "approvals.services.taking_back.take_back": {"take back"},
 }
 # Persons' verbs about something else, with the tests that say whose they are.
 OF_OTHERS = {

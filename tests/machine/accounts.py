@@ -61,9 +61,11 @@ def changes_are_on_record(case: Case) -> Iterator[str]:
     for one in case.new("decisions"):
         if not _tells(said, {"decision.recorded"}, one.id):
             yield f"no entry has decision {one.id}"
+    taken_back = {one.id for one in case.after.decisions if one.taken_back_by_id}
     for one in _newly_dismissed(case):
-        if not _tells(said, {"decision.dismissed"}, one):
-            yield f"no entry says that decision {one} was dismissed"
+        kind = "taken_back" if one in taken_back else "dismissed"
+        if not _tells(said, {f"decision.{kind}"}, one):
+            yield f"no entry says that decision {one} was {kind}"
     if _rights(case.before) != _rights(case.after) and not said:
         yield "rights changed, and no entry says so"
 

@@ -291,7 +291,7 @@ def _of_two(
 def nobody_counts_twice(case: Case) -> Iterator[str]:
     many = Counter(
         (one.revision_id, person)
-        for one in case.after.decisions
+        for one in find(case.after.decisions, taken_back_by_id=None)
         for person in (one.member_id, one.on_behalf_of_id)
         if person is not None
     )
@@ -317,6 +317,22 @@ def what_was_decided_stays(case: Case) -> Iterator[str]:
             yield f"decision {was.id} was rewritten"
         if was.dismissed_at is not None and now.dismissed_at is None:
             yield f"decision {was.id} counts again"
+        if was.taken_back_by_id != now.taken_back_by_id:
+            yield from _taken_back(case, was, now)
+
+
+def _taken_back(case: Case, was: Row, now: Row) -> Iterator[str]:
+    """By one of its own people, in time, and before it has led to anything."""
+    request = case.before.by_id("requests")[was.request_id]
+    current = case.before.current(request)
+    if now.taken_back_by_id not in {was.member_id, was.on_behalf_of_id} - {None}:
+        yield f"decision {was.id} was taken back by somebody else"
+    if was.dismissed_at is not None or now.dismissed_at is None:
+        yield f"decision {was.id} was taken back, and counts as it did before"
+    if (request.state, current.id) != ("pending", was.revision_id):
+        yield f"decision {was.id} was taken back of what is {request.state}"
+    elif request.due_at <= case.before.now:
+        yield f"decision {was.id} was taken back too late"
 
 
 def grants_are_earned(case: Case) -> Iterator[str]:
@@ -334,10 +350,12 @@ def grants_are_earned(case: Case) -> Iterator[str]:
 def _earned(
     case: Case, grant: Row, request: Row, revision: Row, owed: oracle.Owed
 ) -> bool:
-    """Also of decisions that were dismissed since, in the same step."""
+    """Also of decisions that were dismissed since, in the same step; of none that was
+    taken back."""
+    kept = {"revision_id": revision.id, "taken_back_by_id": None}
     people = {
         one.member_id
-        for one in find(case.after.decisions, revision_id=revision.id)
+        for one in find(case.after.decisions, **kept)
         if one.verdict == "approve"
         and (one.dismissed_at is None or one.dismissed_at >= case.before.now)
     }

@@ -13,6 +13,7 @@ from approvals.services.decide import decide
 from approvals.services.resolve import resolve_effect
 from approvals.services.revoke import revoke
 from approvals.services.standing import Terms, make_standing, revoke_standing
+from approvals.services.taking_back import take_back
 from tests.machine.agents import AMOUNTS, Agents
 from tests.machine.ending import DOUBTED
 from tests.machine.machine import PICK, SELDOM, has, of
@@ -133,6 +134,29 @@ class People(Agents):
             )
             decide(self.world.person(who), request_id=request.id, answer=answer)
             self.blame(["an old wording was approved"])
+
+    @has("requests", "pending", "approved")
+    @rule(pick=PICK, who=SOMEBODY, other=PICK)
+    def take_back(self, pick: int, who: str, other: int) -> None:
+        """Mostly whoever has answered; and now and then somebody who has not."""
+        request = self.choose(self.requests("pending", "approved"), pick)
+        revision = self.sight.current(request)
+        named = {one.id: name for name, one in self.world.people.items()}
+        given = find(self.sight.decisions, revision_id=revision.id, dismissed_at=None)
+        own = [named[one.member_id] for one in given if one.member_id]
+        who = own[other % len(own)] if own and other else who
+        with self.step(f"take back {request.state}"):
+            self.repeatable(
+                "take back",
+                lambda once: take_back(
+                    self.world.person(who),
+                    request_id=request.id,
+                    digest=bytes(revision.digest),
+                    once=once,
+                ),
+                request.id,
+                who,
+            )
 
     @has("requests", "approved", "consumed")
     @rule(pick=PICK, who=SOMEBODY, seldom=SELDOM)

@@ -57,7 +57,7 @@ SABOTAGES: Final = {
         guard=requesters_side,
         instead=nobody,
         said=r"decisions_are_of_people_who_may: .* a key that does not count",
-        seed=1,
+        seed=2,
     ),
     "idempotency": Sabotage(
         guard=check_once,
@@ -69,7 +69,7 @@ SABOTAGES: Final = {
         guard=require_writer,
         instead=nothing,
         said=r".* was done under an old fence",
-        seed=3,
+        seed=1,
         episodes=8,
     ),
 }

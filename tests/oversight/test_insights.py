@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.models import Decision, Request
+from approvals.services.taking_back import take_back
 from kernel.clock import database_now
 from kernel.scope import tenant_transaction
 from oversight.pages.insights.measure import AGES, OUTCOMES
@@ -119,6 +120,21 @@ def test_waiting_refusals_tools_and_people_are_counted(stage: Stage) -> None:
     assert load.busiest == max(hours.values())
     assert (load.name, load.decisions) == (str(stage.bob.user), decided)
     assert (load.reading, load.hasty, load.hint) == ("", 0, "")  # all by the API
+
+
+def test_what_was_taken_back_is_nobodys_decision() -> None:
+    stage = fresh_stage()
+    carol = stage.reviewer("Carol")
+    stage.policy(rules=[{"approvals": 2}])
+    request = stage.ask()
+    stage.answer(request)
+    digest = stage.digest(request)
+    take_back(stage.bob.person, request_id=request.id, digest=digest)
+    stage.answer(request, carol)
+    assert [(one.name, one.decisions) for one in shown(stage).loads] == [("Carol", 1)]
+    stage.answer(request)
+    counted = {one.name: one.decisions for one in shown(stage).loads}
+    assert counted == {"Carol": 1, str(stage.bob.user): 1}
 
 
 def test_what_was_given_back_edited_or_broken_is_counted() -> None:

@@ -18,6 +18,7 @@ from approvals.policy import Obligation
 from approvals.separation import Key, standing
 from approvals.services.policies import cosign_policy, publish_policy, retire_policy
 from approvals.services.queues import give_right, take_right
+from approvals.services.taking_back import take_back
 from kernel.clock import database_now
 from kernel.ids import new_id
 from kernel.problems import Problem
@@ -350,6 +351,29 @@ def test_it_says_whose_key_had_turned_and_who_could_have_turned_the_other(
         True,
         f"{bob.user} had turned a key; 1 more was needed, of Carol.",
     )
+
+
+def test_a_key_had_turned_until_it_was_taken_back(stage: Stage) -> None:
+    bob = stage.bob
+    stage.reviewer("Carol")
+    stage.policy(rules=[{"approvals": 2}])
+    request, alice = stage.ask(), reader(stage, stage.house.alice)
+    path = f"requests/{request.id}/rights"
+
+    def at(when: datetime) -> str:
+        shown = alice.get(path, query_params={"at": when.isoformat()})
+        return str(shown.context["rights"].answer)
+
+    stage.answer(request, bob)
+    turned = _now(stage)
+    digest = stage.digest(request)
+    take_back(bob.person, request_id=request.id, digest=digest)
+    gone = _now(stage)
+    stage.answer(request, bob)
+    again = _now(stage)
+    told = f"{bob.user} had turned a key; 1 more was needed, of Carol."
+    assert [at(turned), at(again)] == [told] * 2
+    assert at(gone).startswith("2 keys were needed: 2 of ")
 
 
 def test_of_what_nobody_answered_it_begins_before_the_time_was_over(

@@ -14,6 +14,7 @@ from approvals.queries import current_revision
 from approvals.separation import standing
 from approvals.services.break_glass import judge_breaking
 from approvals.services.case import Sight, rights_on
+from approvals.services.taking_back import take_back
 from checkpoints.services.tools import change_tool, turn_tool
 from kernel.clock import database_now
 from kernel.problems import Problem
@@ -225,6 +226,23 @@ def test_who_could_have_broken_the_glass_at_each_time() -> None:
     page = reader(stage, house.alice).get(f"requests/{request.id}/rights.json").json()
     assert page["break_glass"]["people"] == []
     assert page["break_glass"]["why_not"] == "It was approved by then."
+
+
+def test_who_took_a_refusal_back_could_break_the_glass_again() -> None:
+    stage = glass_stage()
+    stage.permit(rules=[{"approvals": 2, "denials": 2}])
+    request, bob = stage.ask(), stage.bob
+    give(stage, bob, "break_glass")
+    steps: list[Step] = [
+        lambda: None,
+        lambda: stage.answer(request, verdict=V.REJECT, reason="No."),
+        lambda: take_back(
+            bob.person, request_id=request.id, digest=stage.digest(request)
+        ),
+    ]
+    held = walked(stage, request, steps, lambda: judged(stage, request, bob))
+    assert [live for live, _ in held] == [True, False, True]
+    assert [bob.id in told.glass.people for _, told in held] == [True, False, True]
 
 
 def test_the_page_says_both_with_their_reasons() -> None:

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import audit
 from approvals.models import Decision, Request
 from approvals.services.erasure import erase_session
+from approvals.services.taking_back import take_back
 from audit.anchor_copy import write_anchor_copy
 from audit.anchors import anchor, anchor_recovered
 from audit.keys import key_id
@@ -78,6 +79,23 @@ def test_it_is_checked_without_django(stage: Stage, tmp_path: Path) -> None:
         [sys.executable, "-I", str(OFFLINE), str(file)], capture_output=True, text=True
     )
     assert (done.returncode, done.stdout[:11]) == (0, "intact run ")
+
+
+def test_it_has_what_was_taken_back(stage: Stage, tmp_path: Path) -> None:
+    stage.reviewer("Carol")
+    stage.policy(rules=[{"approvals": 2}])
+    request = stage.ask()
+    stage.answer(request)
+    digest = stage.digest(request)
+    take_back(stage.bob.person, request_id=request.id, digest=digest)
+    content = bundle(request)
+    kinds = [
+        json.loads(b64decode(one["entry"]["body"]))["kind"]
+        for one in lines(content)
+        if "entry" in one
+    ]
+    assert kinds[-2:] == ["decision.recorded", "decision.taken_back"]
+    assert "0 anchors" in verified(tmp_path, content)
 
 
 def test_it_has_what_concerns_the_run_and_no_word_of_others(

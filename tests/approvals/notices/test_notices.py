@@ -14,6 +14,7 @@ from approvals.services.erasure import erase_session
 from approvals.services.notifying import Wish, save_notice_settings
 from approvals.services.queues import take_right
 from approvals.services.remarks import comment
+from approvals.services.taking_back import take_back
 from audit.append import Actor
 from audit.models import Entry
 from kernel.clock import database_now
@@ -144,6 +145,39 @@ def test_what_was_decided_meanwhile_is_not_mailed(
     stage.answer(request)
     assert post(stage, carol) == ["dropped"]
     assert letters(office, carol) == []
+
+
+def test_who_has_answered_is_not_asked_until_they_take_it_back(
+    stage: Stage, office: PostOffice
+) -> None:
+    stage.reviewer("Carol")
+    stage.policy(rules=[{"approvals": 2}])
+    request, bob = stage.ask(), stage.bob
+    stage.answer(request)
+    assert post(stage, bob) == ["dropped"]
+    digest = stage.digest(request)
+    take_back(bob.person, request_id=request.id, digest=digest)
+    noted(stage, "request.reminded", request, members=[str(bob.id)])
+    assert post(stage, bob) == ["sent"]
+    assert len(letters(office, bob)) == 1
+
+
+def test_whose_key_was_taken_back_is_not_told_that_it_came_to_nothing(
+    stage: Stage,
+) -> None:
+    carol, dora = stage.reviewer("Carol"), stage.reviewer("Dora")
+    wants(carol)
+    wants(dora)
+    stage.policy(rules=[{"approvals": 2}])
+    request = stage.ask()
+    digest = stage.digest(request)
+    for one in (carol, dora):
+        stage.answer(request, one)
+        if one is carol:
+            take_back(carol.person, request_id=request.id, digest=digest)
+    noted(stage, "verification.refused", request, **{"class": "stop"})
+    assert owed(stage, carol) == ["waiting"]
+    assert owed(stage, dora) == ["waiting", "outcome"]
 
 
 @pytest.mark.parametrize("how", ["no rights", "no queue"])

@@ -50,6 +50,7 @@ PAGES = {
         of="request", methods=("POST",), form={"act": "snooze", "length": "1h"}
     ),
     "leave": Address(methods=("GET", "HEAD", "POST"), form={"act": "away"}),
+    "take_back": Address(of="request", methods=("POST",), form={"digest": DIGEST}),
     "revoke": Address(of="request", methods=("POST",), form={"reason": "No."}),
     "break_glass": Address(
         of="request",
