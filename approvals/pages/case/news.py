@@ -93,7 +93,7 @@ def _taken_back(record: CaseRecord, gone: Decision) -> Notice:
     whose = "your" if who == me else "this"
     return Notice(
         title=f"{'You' if who == me else record.name(who)} took {whose} answer back",
-        sentence=f"{_nothing(record)}. It stays on record, and counts no more.",
+        sentence=f"{_nothing(record)}. The answer stays on record, and counts no more.",
         icon="undo",
     )
 
