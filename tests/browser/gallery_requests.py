@@ -159,7 +159,8 @@ def confirmed(stage: Stage) -> Request:
 
 
 def emergencies(stage: Stage) -> dict[str, Request]:
-    """Where Bob may break the glass, and where Bruno, who is new, has done so."""
+    """Where Bob may break the glass, where Bruno, who is new, has done so; and where Bob
+    has turned a key, and may take it back."""
     stage.policy(
         "restarts",
         summary="restarting a service needs two people, or one in an emergency.",
@@ -179,14 +180,15 @@ def emergencies(stage: Stage) -> dict[str, Request]:
     for one in (stage.bob, bruno):
         give(stage, one, "break_glass")
     down = {"service": "warehouse-gateway", "region": "eu-north-1"}
-    asked = [stage.ask(tool="restart_service", arguments=down) for _ in range(2)]
+    asked = [stage.ask(tool="restart_service", arguments=down) for _ in range(3)]
+    stage.answer(asked[2])
     break_glass(
         replace(bruno.person, authenticated_ago=20.0, methods=("webauthn",)),
         request_id=asked[1].id,
         digest=stage.digest(asked[1]),
         reason="The warehouse stands still, and nobody else answers the pager.",
     )
-    return {"emergency": asked[0], "broken": asked[1]}
+    return {"emergency": asked[0], "broken": asked[1], "answered": asked[2]}
 
 
 def breaking(stage: Stage, request: Request) -> str:
