@@ -46,7 +46,7 @@ def _pending(record: CaseRecord) -> Notice | None:
     if record.mine is not None:
         return _own_answer(record, record.mine)
     if record.taken_back is not None:
-        return _taken_back(record, record.taken_back)
+        return _own_taken_back(record, record.taken_back)
     return _own_edit(record) if _is_own_edit(record) else None
 
 
@@ -87,7 +87,7 @@ def _own_answer(record: CaseRecord, mine: Decision) -> Notice:
     )
 
 
-def _taken_back(record: CaseRecord, gone: Decision) -> Notice:
+def _own_taken_back(record: CaseRecord, gone: Decision) -> Notice:
     """Theirs, or the one of two that the other has taken back."""
     who, me = gone.taken_back_by_id, record.viewer.id
     whose = "your" if who == me else "this"
