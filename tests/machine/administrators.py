@@ -7,6 +7,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
+from approvals.models import Decision
 from approvals.services.delegations import Leave, end_delegation, make_delegation
 from approvals.services.policies import (
     cosign_policy,
@@ -33,11 +34,17 @@ from tenants.services import (
     stop_tenant,
 )
 from tests.factories import Machine
-from tests.machine.machine import PICK, SELDOM
+from tests.machine.agents import MOST_RUNS, asks
+from tests.machine.machine import PICK, SELDOM, of
 from tests.machine.people import REVIEWERS, People
 from tests.machine.policies import DEFINITIONS, NAMES
 from tests.machine.sight import find
 
+TWO: Final = {
+    "verdict": "require_review",
+    "rules": [{"approvals": 2, "denials": 2}],
+}
+ANSWERS: Final = (Decision.Verdict.APPROVE, Decision.Verdict.REJECT)
 RIGHTS: Final = ("decide", "decide", "view", "edit_arguments")
 
 
@@ -61,6 +68,22 @@ class Administrators(People):
         """Without an author: by the operator, on the server itself."""
         by = self.world.people[author].id if author else Operator.CONSOLE
         self.change(publish_policy, by=by, name=name, definition=definition)
+
+    @precondition(lambda self: len(self.sight.runs) < MOST_RUNS)
+    @rule(drawn=asks, who=st.sampled_from(REVIEWERS), verdict=st.sampled_from(ANSWERS))
+    def ask_two_and_one_changes_their_mind(
+        self, drawn: dict[str, Any], who: str, verdict: Any
+    ) -> None:
+        """Two have to agree, so that there is something to take back."""
+        self.change(publish_policy, by=Operator.CONSOLE, name="third", definition=TWO)
+        self.everything_holds()
+        self.ask_in_one_call(drawn)
+        self.everything_holds()
+        request = max(self.sight.requests, key=lambda one: one.id)
+        if request.state == "pending":
+            self._answer(request, who, True, verdict=verdict, reason="Well.")
+            self.everything_holds()
+            self.takes_back(of(self.sight.requests, request.id), who)
 
     @precondition(lambda self: bool(self.sight.in_force))
     @rule(pick=PICK, cosigner=st.sampled_from([None, "dave", "erin"]))

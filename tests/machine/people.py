@@ -140,18 +140,25 @@ class People(Agents):
     def take_back(self, pick: int, who: str, other: int) -> None:
         """Mostly whoever has answered; and now and then somebody who has not."""
         request = self.choose(self.requests("pending", "approved"), pick)
-        revision = self.sight.current(request)
+        own = self._who_answered(request)
+        self.takes_back(request, own[other % len(own)] if own and other else who)
+
+    def _who_answered(self, request: Any) -> list[str]:
+        """Whose answers to what is asked now count."""
         named = {one.id: name for name, one in self.world.people.items()}
+        revision = self.sight.current(request)
         given = find(self.sight.decisions, revision_id=revision.id, dismissed_at=None)
-        own = [named[one.member_id] for one in given if one.member_id]
-        who = own[other % len(own)] if own and other else who
+        return [named[one.member_id] for one in given if one.member_id]
+
+    def takes_back(self, request: Any, who: str) -> None:
+        digest = bytes(self.sight.current(request).digest)
         with self.step(f"take back {request.state}"):
             self.repeatable(
                 "take back",
                 lambda once: take_back(
                     self.world.person(who),
                     request_id=request.id,
-                    digest=bytes(revision.digest),
+                    digest=digest,
                     once=once,
                 ),
                 request.id,

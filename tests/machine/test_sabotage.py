@@ -57,7 +57,7 @@ SABOTAGES: Final = {
         guard=requesters_side,
         instead=nobody,
         said=r"decisions_are_of_people_who_may: .* a key that does not count",
-        seed=2,
+        seed=1,
     ),
     "idempotency": Sabotage(
         guard=check_once,
@@ -69,7 +69,7 @@ SABOTAGES: Final = {
         guard=require_writer,
         instead=nothing,
         said=r".* was done under an old fence",
-        seed=1,
+        seed=3,
         episodes=8,
     ),
 }
