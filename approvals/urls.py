@@ -12,6 +12,7 @@ from approvals.stream import stream
 from approvals.views.break_glass import break_glass_page
 from approvals.views.broken import broken_glass, post_review
 from approvals.views.context import show_context
+from approvals.views.ahead import ahead_page
 from approvals.views.decide import decide_page
 from approvals.views.desk import case, home, queue
 from approvals.views.edit import edit_page
@@ -67,6 +68,7 @@ urlpatterns = [
     path(f"{PAGES}/views", views, name="views"),
     path(f"{PAGES}/together", together, name="together"),
     path(f"{PAGES}/requests/<uuid:id>/decide", decide_page, name="decide"),
+    path(f"{PAGES}/requests/<uuid:id>/ahead", ahead_page, name="ahead"),
     path(f"{PAGES}/requests/<uuid:id>/edit", edit_page, name="edit"),
     path(f"{PAGES}/requests/<uuid:id>/context", show_context, name="context"),
     path(f"{PAGES}/requests/<uuid:id>/comment", comment_page, name="comment"),

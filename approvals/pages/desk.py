@@ -6,6 +6,8 @@ from uuid import UUID
 from approvals.pages.case import CaseRecord, case_view, read_case
 from approvals.pages.case.attempt import Attempt, returned_form, told
 from approvals.pages.case.page import place_of
+from approvals.pages.drawn import mark_of, still_holds
+from approvals.pages.folding import in_order
 from approvals.pages.frame import frame, name_of
 from approvals.pages.index import Index
 from approvals.pages.listing import queue_view
@@ -103,13 +105,46 @@ def show_case(
     before: str = "",
 ) -> CaseView:
     """The case in its place of the list, with the answer to what was just tried."""
+    entries, id = in_order(index, selection), record.request.id
     case = case_view(
         record,
         selection,
-        place_of(index, selection, record),
+        place_of(entries, selection, record.slug, id),
         form=returned_form(record, attempt) if attempt else None,
         notice=told(record, attempt) if attempt else None,
     )
     if attempt or not before:
         return case
     return replace(case, earlier=earlier(record.viewer, selection, before))
+
+
+def draw_ahead(
+    viewer: Viewer,
+    selection: Selection,
+    index: Index,
+    id: UUID,
+    approved: UUID | None,
+) -> tuple[CaseView, str]:
+    """The case and its mark, before anybody is shown it: no sight of it is noted.
+
+    `approved` is taken to be so. Raises `not_found`.
+    """
+    record = read_case(viewer, id, approved)
+    case = show_case(record, selection, index, None)
+    return case, mark_of(record, index, selection)
+
+
+def show_drawn(
+    viewer: Viewer, selection: Selection, index: Index, id: UUID, mark: str
+) -> bool:
+    """Whether what was drawn ahead is shown now; the sight of it is noted then."""
+    entry = index.find(id)
+    if entry is None or not still_holds(mark, viewer, entry, index, selection):
+        return False
+    note_sight(
+        tenant_id=viewer.membership.tenant_id,
+        member_id=viewer.id,
+        request_id=id,
+        revision_id=entry.revision_id,
+    )
+    return True

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from approvals.pages.index import Entry
+from approvals.pages.index import Entry, Index
 from approvals.pages.selection import Selection
 
 FEWEST: Final = 3  # requests that are folded into one
@@ -45,6 +45,11 @@ def folded(entries: Sequence[Entry], selection: Selection) -> list[Fold]:
         elif kinds[kind][0] is entry:
             found.append(Fold(entry, tuple(kinds[kind][1:])))
     return found
+
+
+def in_order(index: Index, selection: Selection) -> list[Entry]:
+    """All of a selection, as one comes to them on the page."""
+    return in_reading_order(folded(index.of(selection), selection))
 
 
 def in_reading_order(folds: Iterable[Fold]) -> list[Entry]:

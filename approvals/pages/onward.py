@@ -1,5 +1,6 @@
 """From one request to the next: which it is, and what is said there of the one before."""
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
@@ -7,8 +8,7 @@ from django.db.models import F
 
 from approvals.models import Decision, Request
 from approvals.pages.addresses import address, short_name
-from approvals.pages.folding import folded, in_reading_order
-from approvals.pages.index import Index
+from approvals.pages.index import Entry
 from approvals.pages.selection import Selection
 from approvals.pages.viewer import Viewer
 from approvals.presentation.shell import Notice
@@ -18,9 +18,8 @@ from checkpoints.models import Tool
 S = Request.State
 
 
-def following(index: Index, selection: Selection, id: UUID) -> UUID | None:
+def following(entries: Sequence[Entry], id: UUID) -> UUID | None:
     """What needs the viewer's key after this request in the list, or else before it."""
-    entries = in_reading_order(folded(index.of(selection), selection))
     ids = [entry.id for entry in entries]
     at = ids.index(id) if id in ids else -1
     others = (*entries[at + 1 :], *entries[: max(at, 0)])

@@ -64,7 +64,8 @@ class Desk:
     """Everything the decision bar needs.
 
     Forms POST to `href` with: csrfmiddlewaretoken, verdict, digest, and reason or
-    response (or the names of `reply` controls). `edit_href` is a page of its own.
+    response (or the names of `reply` controls). `edit_href` is a page of its own; `ahead`
+    draws what follows once that answer is given.
     `blocked` maps a verdict to the reason why this person cannot give it now; a
     verdict that is not in it is offered. `reason` is none, on_reject or always.
     `turned` and `needed` count keys before this decision; `dismisses` names people
@@ -93,6 +94,7 @@ class Desk:
     form: SheetState | None = None
     closed: str = ""
     take_back_href: str = ""
+    ahead: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def filled(self) -> Mapping[str, SheetState]:

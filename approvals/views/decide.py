@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
@@ -13,6 +13,7 @@ from approvals.forms import AnswerForm, Flawed
 from approvals.models import Decision, Request
 from approvals.pages.case.attempt import SHEETS, Attempt
 from approvals.pages.find import response_schema
+from approvals.pages.folding import in_order
 from approvals.pages.index import Index, read_index
 from approvals.pages.onward import following
 from approvals.pages.selection import Selection
@@ -26,6 +27,7 @@ from approvals.problems import (
 from approvals.queries import current_revision
 from approvals.services.case import Answer
 from approvals.services.decide import decide
+from approvals.views.ahead import BOX, to_next
 from approvals.views.desk import show_desk, to_case
 from approvals.views.edit import show_comparison
 from approvals.views.kept import PROVE, leave, take
@@ -79,7 +81,7 @@ def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
     if ahead.index is None or ahead.onward is None:
         return _remembering(request, to_case(request, id))
     after = ahead.index.answered(id, decided.state)
-    return _remembering(request, _onward(request, ahead.onward, (id, after)))
+    return _remembering(request, to_next(request, ahead.onward, (id, after)))
 
 
 def _resumed(request: DeskRequest, id: UUID) -> HttpResponse | None:
@@ -125,18 +127,7 @@ def _look_ahead(request: DeskRequest, id: UUID) -> Ahead:
         if not request.POST.get(ONWARD):
             return Ahead(schema)
         index = read_index(viewer, selection)
-    return Ahead(schema, index, following(index, selection, id))
-
-
-def _onward(
-    request: DeskRequest, towards: UUID, answered: tuple[UUID, Index]
-) -> HttpResponse:
-    """The next one; or the one that was answered, where that has gone out of sight: the
-    answer is recorded, whatever can be shown."""
-    try:
-        return to_case(request, towards, answered)
-    except Http404:
-        return to_case(request, answered[0])
+    return Ahead(schema, index, following(in_order(index, selection), id))
 
 
 def _note_box(request: DeskRequest) -> None:
@@ -187,6 +178,5 @@ def tried(
 
 PLACE: Final = "decide"
 ONWARD: Final = "onward"
-BOX: Final = f"keyturn_{ONWARD}"  # a cookie
 REMEMBERED: Final = 31_536_000  # seconds: a year
 UNKEPT: Final = frozenset({"csrfmiddlewaretoken", "password", "code", "digest", PROVE})

@@ -96,11 +96,11 @@ def show_desk(
     response = render(request, template, context, status=status)
     if request.htmx.boosted:
         # The row that was pressed may be gone by now, so that htmx would not know.
-        _at(request, response, "" if attempt else request.get_full_path())
+        at(request, response, "" if attempt else request.get_full_path())
     return response
 
 
-def _at(request: DeskRequest, response: HttpResponse, href: str) -> HttpResponse:
+def at(request: DeskRequest, response: HttpResponse, href: str) -> HttpResponse:
     """The open page's address from now on; '' leaves it. Going back leads to another
     case, and never through one again and again."""
     del response["HX-Push-Url"]
@@ -144,6 +144,14 @@ def _read(
     return PAGE, {**shown, "tried": attempt}
 
 
+def href_of(request: DeskRequest, id: UUID, before: UUID | str = "") -> str:
+    """The case, and which one was answered on the way there."""
+    query = Selection.read(request.GET).query
+    if before:
+        query[BEFORE] = str(before)
+    return address("case", request.member.slug, id, query=query)
+
+
 def to_case(
     request: DeskRequest, id: UUID, answered: tuple[UUID, Index] | None = None
 ) -> HttpResponse:
@@ -152,12 +160,9 @@ def to_case(
 
     `answered` is the request that was, where this is the next one, and the list since.
     """
-    query = Selection.read(request.GET).query
     before, index = answered or ("", None)
-    if before:
-        query[BEFORE] = str(before)
-    href = address("case", request.member.slug, id, query=query)
+    href = href_of(request, id, before)
     if request.htmx.boosted and request.method == "POST":
         shown = show_desk(request, id, before=str(before), index=index)
-        return _at(request, shown, href)
+        return at(request, shown, href)
     return HttpResponse(status=303, headers={"Location": href})

@@ -3,8 +3,7 @@
 (() => {
   const hex = (bytes) => [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-  // Over the domain, a zero byte and the canonical envelope: what was signed for must
-  // be what this page carries.
+  // Over domain, zero byte and canonical envelope: what this page carries is what is signed.
   const recompute = async (envelope) => {
     const bytes = new TextEncoder().encode(`keyturn/approval/v1\0${envelope}`);
     return hex(await crypto.subtle.digest("SHA-256", bytes));
@@ -37,8 +36,7 @@
     if (target.matches("form[data-answer]")) setTimeout(() => each(target, "[type=submit]", (button) => { button.disabled = true; }));
   });
 
-  // Approving opens only once the end of the frame has been in view. What was shown once,
-  // and was drawn anew the same, stays so.
+  // Approving opens once the end of the frame was in view. Drawn anew the same, it stays so.
   let shown = "";
   const gate = () => {
     const now = `${location.pathname} ${byId("case")?.dataset.seen}`;
@@ -70,6 +68,4 @@
     gate();
     if (boosted) (elt.querySelector("[data-outcome]") ?? elt).focus();
   });
-  // No refresh scrolls to a place in a page.
-  on("htmx:configRequest", ({ detail }) => { [detail.path] = detail.path.split("#"); });
 })();

@@ -1,11 +1,10 @@
-// Keyboard: a letter moves or opens a second step. It never decides, and none works
-// while somebody is typing.
+// A letter moves or opens a second step: it never decides, and none works in a field.
 "use strict";
 (() => {
   const TYPING = "input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]";
   let going = false;
 
-  // A sheet that was closed may keep the focus for a moment: nobody types into it.
+  // A sheet just closed may keep the focus for a moment.
   const typed = (part) => part.matches?.(TYPING) && part.checkVisibility();
 
   const usable = (part) => part && !part.disabled && part.checkVisibility();
@@ -46,7 +45,7 @@
     return press(named(key)) || ("jk".includes(key) && step(key === "j" ? 1 : -1));
   };
 
-  // Moving on while a case is fetched begins from that case.
+  // What is pressed while a case is fetched begins from it.
   const later = [];
 
   on("keydown", (event) => {
@@ -61,12 +60,12 @@
     if (event.key.length === 1 && letter(event.key)) event.preventDefault();
   });
 
-  // A second step takes the focus, so that what is typed next cannot reach the page.
+  // A second step takes the focus: what is typed next cannot reach the page.
   on("toggle", ({ target, newState }) => {
     if (newState === "open" && target.matches?.(".sheet")) (target.querySelector("textarea, select, input:not([type=hidden])") ?? target).focus();
   }, true);
 
-  // By hand: `scrollIntoView` would make the list the place from which Tab goes on.
+  // `scrollIntoView` would have Tab go on from the list.
   const reveal = () => {
     const list = byId("rows"), row = current()?.getBoundingClientRect();
     if (!row) return;

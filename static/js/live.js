@@ -1,5 +1,5 @@
-// Live: told only that something changed, the page fetches itself again through its
-// ordinary address. Nobody loses place, focus or what they are typing.
+// Live: told that something changed, the page fetches itself again. Nobody loses place,
+// focus or what they are typing.
 "use strict";
 (() => {
   const state = byId("live-state");
@@ -13,7 +13,7 @@
     if (!missed) htmx.trigger(document.body, "refresh");
   };
   const changed = () => { planned ??= setTimeout(refresh, 100); };
-  // Changed meanwhile: fetched afterwards, for a part that is exchanged asks no more.
+  // What changed meanwhile is fetched afterwards.
   on("htmx:beforeRequest", ({ detail: { xhr, boosted } }) => {
     flying += 1;
     leading += Boolean(boosted);
@@ -54,8 +54,8 @@
   on("pagehide", () => source?.close());
   if (address() && state) listen();
 
-  // A case is opened, and left for the next, without a new page: list and stream follow.
-  // What is no case is a page of its own; what failed is tried as without script.
+  // A case is opened without a new page: list and stream follow. What is no case is a page
+  // of its own; what failed is tried as without script.
   const elsewhere = ({ xhr, requestConfig: { elt } }) => {
     const there = elt.href ?? (xhr.status < 400 && xhr.responseURL);
     there ? location.assign(there) : elt.submit();
@@ -68,7 +68,7 @@
     htmx.trigger("#list", "follow");
   };
 
-  // What others said and who is on it comes in by itself: it holds nothing that is typed.
+  // What others said, and who is on it, comes in by itself: nobody types there.
   const renew = (target, fresh) => {
     each(target, "[data-part]", (part) => {
       const now = fresh.querySelector(`#${part.id}`);
@@ -77,16 +77,28 @@
       if (now.dataset.news) say(now.dataset.news);
     });
   };
-  // A case that waits for a decision is never exchanged under its reader's eyes.
+  // The next case is drawn while one answers, and shown with what became of the answer.
+  const DRAWN = "Keyturn-Drawn";
+  let ahead;
+  on("htmx:configRequest", ({ detail }) => {
+    [detail.path] = detail.path.split("#");  // no refresh scrolls to a place in a page
+    detail.headers[DRAWN] = ahead?.getResponseHeader(DRAWN) ?? "";
+  });
+  // What waits for a decision is never exchanged under its reader's eyes.
   const busy = (part) => !("calm" in part.dataset) || (part.contains(active()) && active().value);
   on("htmx:beforeSwap", ({ detail }) => {
-    const { target, xhr, boosted, pathInfo } = detail;
-    // Nothing is exchanged on the way to another case, nor the list of the one before it.
+    const { target, xhr, boosted, pathInfo, requestConfig: { elt } } = detail;
+    if ("ahead" in elt.dataset) {
+      ahead = xhr;
+      return (detail.shouldSwap = false);
+    }
+    // On the way to another case nothing is exchanged, nor the list of the one before.
     const late = target.id === "list" && !pathInfo.finalRequestPath.includes(location.pathname);
     if (late || (leading && !boosted)) return (detail.shouldSwap = false);
     if (target.id !== "case") return;
     if (boosted) {
-      const arrived = xhr.responseText.includes(' id="case"');
+      if (xhr.getResponseHeader(DRAWN)) detail.serverResponse = ahead.responseText.replace("<!--earlier-->", () => xhr.responseText);
+      const arrived = detail.serverResponse.includes(' id="case"');
       Object.assign(detail, { shouldSwap: arrived, isError: false });
       active().blur();  // or both cases are laid out
       return arrived || elsewhere(detail);
@@ -112,8 +124,7 @@
   const places = new Map(), ticked = new Set(), unfolded = new Set();
   const SCROLLS = "[data-keep-scroll]", FOLDS = "details[id]", TICKS = "input[name=pick]";
   let told = byId("list")?.dataset.say, held;
-  // What has the focus is found again by what it is, unless that could be another: whoever
-  // presses Enter means the one they were on.
+  // What has the focus is found again, unless it could be another: Enter means that one.
   const sign = (part) => {
     const marks = ["id", "href", "name", "value", "popovertarget", "data-key"]
       .filter((name) => part.hasAttribute(name))
@@ -134,7 +145,7 @@
   // Or htmx has two events for each element of it.
   on("htmx:beforeCleanupElement", ({ target }) => target.replaceChildren());
   on("htmx:afterSwap", ({ detail: { elt, target, boosted } }) => {
-    if (elt.id !== target.id) return;  // a count beside the list
+    if (elt.id !== target.id) return;  // a count
     if (boosted) return follow();
     const [one, another] = held ? elt.querySelectorAll(held) : [];
     if (held !== null && (another || !focused(one))) focused(elt);

@@ -1,5 +1,5 @@
-// Theme and density: a radio button takes effect at once and is kept in a cookie, which
-// the server prints as an attribute of the root element.
+// Theme and density: a radio button takes effect at once, and is kept in a cookie that the
+// server prints as the root's attribute.
 "use strict";
 const on = addEventListener;
 const byId = (id) => document.getElementById(id);
@@ -18,7 +18,7 @@ on("change", ({ target }) => {
   document.cookie = `keyturn_${name}=${target.value}; path=/; max-age=31536000; samesite=lax${secure}`;
 });
 
-// What only works with script is not there without it, nor before all scripts have run.
+// What works only with script is hidden until all of it has run.
 const revealScripted = (root) => each(root, "[data-needs-script]", (part) => { part.hidden = false; });
 on("DOMContentLoaded", () => revealScripted(document));
 on("htmx:afterSettle", ({ target }) => revealScripted(target));

@@ -1,5 +1,5 @@
-// Notifications of the browser: how many requests wait, told while the page is out of
-// sight. Asked for by a button, kept in this browser, and silent about what they are.
+// The browser tells how many requests wait, and not which, while the page is out of sight.
+// Asked for by a button, and kept in this browser.
 "use strict";
 (() => {
   const KEY = "keyturn-notify";

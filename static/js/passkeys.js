@@ -1,5 +1,4 @@
-// The page's one button for a passkey is given to allauth's scripts. What they cannot do is
-// said on the page.
+// The page's button for a passkey is given to allauth's scripts; what they cannot is told.
 "use strict";
 (() => {
   const REASONS = {

@@ -1,10 +1,10 @@
-// Times: relative ones stay true while the page is open, absolute ones are in the
-// reader's own zone. Words are those of approvals/presentation/words.py.
+// Relative times stay true, absolute ones are in the reader's zone. The words are those of
+// approvals/presentation/words.py.
 "use strict";
 (() => {
   const MINUTE = 60, HOUR = 3600, DAY = 86400;
   const started = Date.now();
-  // The server's clock decides; a reader's wrong clock must not move a countdown.
+  // The server's clock counts: a reader's wrong one must not move a countdown.
   const served = Date.parse(first("meta[name=now]")?.content) || started;
   const now = () => served + (Date.now() - started);
 

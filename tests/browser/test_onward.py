@@ -138,3 +138,45 @@ def test_pressed_fast_each_press_counts(visit: Visit) -> None:
     )
     shows(page, asked[3], left=5)
     assert page.evaluate(STILL_OPEN)
+
+
+def test_the_next_is_drawn_while_the_answer_is_given(visit: Visit) -> None:
+    """Its sheet asks for it, and nothing of it is fetched again once it is answered."""
+    stage = fresh_stage()
+    asked = [stage.ask(decide_within=1_000 + n) for n in range(4)]
+    page = open_first(visit, stage, asked[0])
+    send(page)
+    shows(page, asked[1], left=3)
+    with page.expect_response(re.compile(f"{asked[1].id}/ahead")) as drawn:
+        page.keyboard.press("a")
+    assert drawn.value.headers["keyturn-drawn"]
+    expect(page.locator("#sheet-approve textarea")).to_be_focused()
+    with page.expect_response(re.compile(f"{asked[1].id}/decide")) as decided:
+        send(page)
+    shows(page, asked[2], left=2)
+    assert 'id="case"' not in decided.value.text()
+    outcome = page.locator("#outcome")
+    expect(outcome).to_be_focused()
+    expect(outcome).to_contain_text(f"{name(asked[1])}: approved")
+    assert page.locator("#case").count() == 1
+    assert page.evaluate(STILL_OPEN)
+    page.keyboard.press("j")
+    shows(page, asked[3], left=2)
+    assert stage.fresh(asked[1]).state != "pending"
+
+
+def test_what_was_drawn_is_of_no_use_for_another(visit: Visit) -> None:
+    """Drawn for one, and then another is answered: that one's next is shown."""
+    stage = fresh_stage()
+    asked = [stage.ask(decide_within=1_000 + n) for n in range(4)]
+    page = open_first(visit, stage, asked[0])
+    send(page)
+    shows(page, asked[1], left=3)
+    with page.expect_response(re.compile(f"{asked[1].id}/ahead")):
+        page.keyboard.press("r")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    shows(page, asked[2], left=3)
+    send(page)
+    shows(page, asked[3], left=2)
+    expect(page.locator("#outcome")).to_contain_text(f"{name(asked[2])}: approved")

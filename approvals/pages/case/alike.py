@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 
 from approvals.envelope import Envelope
 from approvals.models import Request, Revision
+from approvals.pages.index import Entry
 from approvals.pages.viewer import Viewer
 from approvals.states import APPROVED
 
@@ -21,18 +22,16 @@ class Alike:
     envelope: Envelope
 
 
-def alike_to(viewer: Viewer, request: Request) -> Alike | None:
-    """The last one asked before `request` that the viewer may see, in one statement."""
-    rows = Revision.objects.filter(
-        number=F("request__revision"),
-        request__agent_id=request.agent_id,
-        request__tool_id=request.tool_id,
-        request__state__in=APPROVED,
-        request__queue_id__in=viewer.sees,
-        request__created_at__lt=request.created_at,
-        request__session__erased_at=None,
-    )
-    found = rows.order_by("-request__created_at", "-request__id").values_list(
+def alike_to(
+    viewer: Viewer, request: Request, supposed: UUID | None = None
+) -> Alike | None:
+    """The last one asked before `request` that the viewer may see, in one statement.
+
+    `supposed` is a request that is taken as approved.
+    """
+    rows = _alike(viewer, request.agent_id, request.tool_id, request.created_at)
+    approved = Q(request__state__in=APPROVED) | Q(request_id=supposed)
+    found = rows.filter(approved).values_list(
         "request_id", "request__decided_at", "envelope", "digest"
     )
     first = found.first()
@@ -43,3 +42,24 @@ def alike_to(viewer: Viewer, request: Request) -> Alike | None:
     if not sealed.is_intact(bytes(digest)):
         return None
     return Alike(id=id, decided_at=at, envelope=sealed)
+
+
+def last_alike(viewer: Viewer, entry: Entry) -> UUID | None:
+    """Which request that is now."""
+    rows = _alike(viewer, entry.agent_id, entry.tool_id, entry.asked_at)
+    approved = rows.filter(request__state__in=APPROVED)
+    return approved.values_list("request_id", flat=True).first()
+
+
+def _alike(
+    viewer: Viewer, agent_id: UUID, tool_id: UUID, before: datetime
+) -> QuerySet[Revision]:
+    rows = Revision.objects.filter(
+        number=F("request__revision"),
+        request__agent_id=agent_id,
+        request__tool_id=tool_id,
+        request__queue_id__in=viewer.sees,
+        request__created_at__lt=before,
+        request__session__erased_at=None,
+    )
+    return rows.order_by("-request__created_at", "-request__id")

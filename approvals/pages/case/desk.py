@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from approvals.models import Decision
+from approvals.models import Decision, Request
 from approvals.pages.addresses import address
 from approvals.pages.case.asked import keys_of
 from approvals.pages.case.record import CaseRecord
 from approvals.pages.selection import Selection
 from approvals.presentation.arguments import Money
-from approvals.presentation.case import ChangeRow, Changes
+from approvals.presentation.case import ChangeRow, Changes, Keys
 from approvals.presentation.controls import reply_controls
 from approvals.presentation.desk import (
     NOT_OFFERED,
@@ -32,6 +32,8 @@ from approvals.separation import Standing
 from approvals.services.case import Answer, Sight
 from approvals.services.judging import judge_answer
 from kernel.problems import Problem
+
+S = Request.State
 
 # What people say most often; a tool's definition may name its own instead.
 REASONS: Final = (
@@ -59,10 +61,9 @@ def desk_of(
     obligation = stands.obligation
     kept = form if form and form.verdict not in blocked else None
     return Desk(
-        href=address("decide", record.slug, record.request.id, query=selection.query),
-        edit_href=address(
-            "edit", record.slug, record.request.id, query=selection.query
-        ),
+        href=_way(record, selection, "decide"),
+        edit_href=_way(record, selection, "edit"),
+        ahead=_ahead(record, selection, keys),
         digest=bytes(record.revision.digest).hex(),
         agent=record.request.agent.name,
         mode=record.request.tool.mode,
@@ -80,6 +81,23 @@ def desk_of(
         closed=_closed(blocked),
         take_back_href=_take_back_href(record, selection),
     )
+
+
+def _way(record: CaseRecord, selection: Selection, name: str, **more: str) -> str:
+    query = {**selection.query, **more}
+    return address(name, record.slug, record.request.id, query=query)
+
+
+def _ahead(
+    record: CaseRecord, selection: Selection, keys: Keys | None
+) -> Mapping[str, str]:
+    """Where what follows is drawn, by the answer that leads there."""
+    last = keys is None or keys.turned + 1 >= keys.needed
+    becomes = {"approve": S.APPROVED if last else S.PENDING, "reject": S.REJECTED}
+    return {
+        verdict: _way(record, selection, "ahead", becomes=state)
+        for verdict, state in becomes.items()
+    }
 
 
 def blocked_answers(record: CaseRecord) -> Mapping[str, str]:

@@ -1,7 +1,9 @@
 """The whole case, in the order in which it should be read."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from approvals.models import Request
 from approvals.pages.addresses import address, short_name
@@ -17,9 +19,8 @@ from approvals.pages.case.record import CaseRecord
 from approvals.pages.case.remarks import remarks_of
 from approvals.pages.case.talk import newest_items, talk
 from approvals.pages.case.timeline import decision_rows, timeline
-from approvals.pages.folding import folded, in_reading_order
 from approvals.pages.glass import broken_notice, glass_href
-from approvals.pages.index import Index
+from approvals.pages.index import Entry
 from approvals.pages.selection import Selection
 from approvals.presentation.case import CaseView, ExactAction, Link, TimelineEntry
 from approvals.presentation.desk import RecapRow, SheetState
@@ -132,25 +133,26 @@ def _standing_href(record: CaseRecord, selection: Selection) -> str:
     )
 
 
-def place_of(index: Index, selection: Selection, record: CaseRecord) -> Place:
+def place_of(
+    entries: Sequence[Entry], selection: Selection, slug: str, id: UUID
+) -> Place:
     """For a case that the list does not hold (any more), only where to go on."""
-    entries = in_reading_order(folded(index.of(selection), selection))
     ids = [entry.id for entry in entries]
     if selection.view == "decided":
         return Place()
-    if record.request.id not in ids:
+    if id not in ids:
         mine = [entry.id for entry in entries if entry.mine]
         onward = next(iter(mine or ids), None)
         if onward is None:
             return Place()
-        href = address("case", record.slug, onward, query=selection.query)
+        href = address("case", slug, onward, query=selection.query)
         return Place(onward_href=href)
-    at = ids.index(record.request.id)
+    at = ids.index(id)
 
     def beside(position: int) -> str:
         if not 0 <= position < len(ids):
             return ""
-        return address("case", record.slug, ids[position], query=selection.query)
+        return address("case", slug, ids[position], query=selection.query)
 
     return Place(
         words=f"{at + 1} of {len(ids)}",

@@ -172,9 +172,12 @@ class CaseRecord:
         return self.people.get(member_id, "somebody") if member_id else "a policy"
 
 
-def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
+def read_case(
+    viewer: Viewer, request_id: UUID, supposed: UUID | None = None
+) -> CaseRecord:
     """Raises `not_found` for a request on a queue that the viewer does not see.
 
+    `supposed` is another request that is taken as approved.
     Rights are looked at before anything else of the request is read.
     """
     request = _visible_request(viewer, request_id)
@@ -190,7 +193,7 @@ def read_case(viewer: Viewer, request_id: UUID) -> CaseRecord:
         revisions=_revisions(request, revision),
         envelope=envelope,
         before=before,
-        alike=alike_to(viewer, request),
+        alike=alike_to(viewer, request, supposed),
         decisions=decisions,
         grant=rows_of(request, Grant).order_by("-created_at", "-id").first(),
         jobs=list(rows_of(request, ResumeJob).order_by("created_at", "id")),

@@ -42,6 +42,7 @@ PAGES = {
         methods=("POST",),
         form={"verdict": "approve", "digest": DIGEST},
     ),
+    "ahead": Address(of="request"),
     "edit": Address(of="request", methods=("GET", "POST")),
     "context": Address(of="request"),
     "comment": Address(of="request", methods=("POST",), form={"text": "Hm."}),
