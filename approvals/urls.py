@@ -9,10 +9,10 @@ from approvals.api.standing import StandingApprovalsView
 from approvals.compat import views as compat
 from approvals.compat.waiting import hitl_response, human_response
 from approvals.stream import stream
+from approvals.views.ahead import ahead_page
 from approvals.views.break_glass import break_glass_page
 from approvals.views.broken import broken_glass, post_review
 from approvals.views.context import show_context
-from approvals.views.ahead import ahead_page
 from approvals.views.decide import decide_page
 from approvals.views.desk import case, home, queue
 from approvals.views.edit import edit_page

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from approvals.models import Request
 from approvals.pages.case import CaseRecord, case_view, read_case
 from approvals.pages.case.attempt import Attempt, returned_form, told
 from approvals.pages.case.page import place_of
-from approvals.pages.drawn import mark_of, still_holds
+from approvals.pages.drawn import Mark, mark_of, still_holds
 from approvals.pages.folding import in_order
 from approvals.pages.frame import frame, name_of
 from approvals.pages.index import Index
@@ -17,7 +18,7 @@ from approvals.pages.viewer import Viewer
 from approvals.presentation.case import CaseView
 from approvals.presentation.queue import QueueView
 from approvals.presentation.shell import Shell
-from approvals.services.seeing import note_sight
+from approvals.services.seeing import note_sight, note_sight_of
 from kernel.clock import database_now
 from tenants.models import User
 
@@ -123,28 +124,23 @@ def draw_ahead(
     selection: Selection,
     index: Index,
     id: UUID,
-    approved: UUID | None,
-) -> tuple[CaseView, str]:
+    after: UUID,
+    becomes: str,
+) -> tuple[CaseView, Mark]:
     """The case and its mark, before anybody is shown it: no sight of it is noted.
 
-    `approved` is taken to be so. Raises `not_found`.
+    It is as it will stand once `after` is answered and in that state. Raises `not_found`.
     """
-    record = read_case(viewer, id, approved)
-    case = show_case(record, selection, index, None)
-    return case, mark_of(record, index, selection)
+    approved = after if becomes == Request.State.APPROVED else None
+    record, since = read_case(viewer, id, approved), index.answered(after, becomes)
+    return show_case(record, selection, since, None), mark_of(record, after)
 
 
-def show_drawn(
-    viewer: Viewer, selection: Selection, index: Index, id: UUID, mark: str
-) -> bool:
+def show_drawn(viewer: Viewer, mark: Mark) -> bool:
     """Whether what was drawn ahead is shown now; the sight of it is noted then."""
-    entry = index.find(id)
-    if entry is None or not still_holds(mark, viewer, entry, index, selection):
+    seen = Request.objects.filter(id=mark.case, queue_id__in=viewer.sees)
+    request = seen.first()
+    if request is None or not still_holds(mark, viewer, request):
         return False
-    note_sight(
-        tenant_id=viewer.membership.tenant_id,
-        member_id=viewer.id,
-        request_id=id,
-        revision_id=entry.revision_id,
-    )
+    note_sight_of(mark.case, member_id=viewer.id)
     return True

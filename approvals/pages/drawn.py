@@ -2,63 +2,68 @@
 
 Whoever opens the step that answers will want the next case in a moment. It is drawn then,
 as it will stand once the answer is recorded, kept by the page that is open, and shown
-only if nothing of it has changed by then.
+only if nothing that is decided upon has changed by then. What else is on the page, the
+stream brings up to date, as in any case that is open for a while.
 """
 
 import hashlib
 import time
 from collections.abc import Iterable
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Self
 from uuid import UUID
 
+from approvals.models import Request
 from approvals.pages.case import CaseRecord
 from approvals.pages.case.alike import last_alike
-from approvals.pages.case.page import place_of
-from approvals.pages.folding import in_order
-from approvals.pages.index import Entry, Index
-from approvals.pages.selection import Selection
 from approvals.pages.viewer import Viewer
 from approvals.queries import versions
 
-LONGEST: Final = 60  # seconds that it is kept: not all of it is in its mark
+LONGEST: Final = 60  # seconds that it is kept
 
 
-def mark_of(record: CaseRecord, index: Index, selection: Selection) -> str:
-    """When a case was drawn, and a digest of how it stood, where in the list, for whom.
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Which case was drawn, after which answered one, when, and how it stood for whom."""
 
-    '' where the list does not hold it.
-    """
-    entry = index.find(record.request.id)
-    if entry is None:
-        return ""
+    case: UUID
+    after: UUID
+    at: int  # seconds since 1970
+    stood: str
+
+    def __str__(self) -> str:
+        return f"{self.case}.{self.after}.{self.at}.{self.stood}"
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """None for what is no mark, or an old one."""
+        try:
+            case, after, at, stood = text.split(".")
+            mark = cls(UUID(case), UUID(after), int(at[:12]), stood)
+        except ValueError:
+            return None
+        return mark if 0 <= time.time() - mark.at <= LONGEST else None
+
+
+def mark_of(record: CaseRecord, after: UUID) -> Mark:
     alike = record.alike.id if record.alike else None
-    said = _said(record.viewer, entry, index, selection)
-    return _mark(int(time.time()), (*said, alike))
+    stood = _stands(record.viewer, record.request, alike)
+    return Mark(record.request.id, after, int(time.time()), stood)
 
 
-def still_holds(
-    mark: str, viewer: Viewer, entry: Entry, index: Index, selection: Selection
-) -> bool:
+def still_holds(mark: Mark, viewer: Viewer, request: Request) -> bool:
     """Whether what was drawn under this mark would be drawn the same now."""
-    at = mark.partition(".")[0][:12]
-    if not (at.isascii() and at.isdecimal()):
-        return False
-    if not 0 <= time.time() - int(at) <= LONGEST:
-        return False
-    said = _said(viewer, entry, index, selection)
-    return mark == _mark(int(at), (*said, last_alike(viewer, entry)))
+    alike = last_alike(viewer, request)
+    return mark.stood == _stands(viewer, request, alike)
 
 
-def _said(
-    viewer: Viewer, entry: Entry, index: Index, selection: Selection
-) -> Iterable[object]:
-    now = versions([entry.id, entry.run_id])
-    entries = in_order(index, selection)
-    yield from (viewer.id, entry.id, entry.revision_id)
-    yield from (now.get(entry.id), now.get(entry.run_id))
-    yield place_of(entries, selection, viewer.slug, entry.id)
-    yield sorted(viewer.rights_on(entry.queue_id))
+def _stands(viewer: Viewer, request: Request, alike: UUID | None) -> str:
+    said = repr((alike, *_said(viewer, request)))
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
-def _mark(at: int, said: tuple[object, ...]) -> str:
-    return f"{at}.{hashlib.sha256(repr(said).encode()).hexdigest()}"
+def _said(viewer: Viewer, request: Request) -> Iterable[object]:
+    now = versions([request.id, request.run_id])
+    yield from (viewer.id, request.revision, request.queue_id)
+    yield from (now.get(request.id), now.get(request.run_id))
+    yield sorted(viewer.rights_on(request.queue_id))

@@ -63,7 +63,7 @@ WITH asked AS MATERIALIZED (
   JOIN tenants_user p ON p.id = m.user_id AND p.is_active
   WHERE l.delegate_id = %(member)s AND l.ended_at IS NULL
     AND clock_timestamp() >= l.starts_at AND clock_timestamp() < l.ends_at)
-SELECT r.id, v.id, r.run_id, x.id, a.id, r.risk, r.due_at, r.created_at, r.state, q.id, q.slug, x.name, a.name,
+SELECT r.id, r.risk, r.due_at, r.created_at, r.state, q.id, q.slug, x.name, a.name,
   extract(epoch FROM n.at - r.created_at)::float8,
   extract(epoch FROM r.due_at - n.at)::float8,
   substr(md5(concat_ws(' ', x.id, a.id, (
@@ -153,10 +153,6 @@ class Entry:
     """
 
     id: UUID
-    revision_id: UUID
-    run_id: UUID
-    tool_id: UUID
-    agent_id: UUID
     risk: str
     due_at: datetime | None
     asked_at: datetime

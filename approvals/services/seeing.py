@@ -9,13 +9,21 @@ from django.db import connection
 from kernel.ids import new_id
 
 # Nothing is written when the same person looked within the last minute.
-_NOTE: Final = """
-    INSERT INTO approvals_sight AS s (id, tenant_id, request_id, revision_id, member_id)
-    VALUES (%s, %s, %s, %s, %s)
+_COLUMNS: Final = "id, tenant_id, request_id, revision_id, member_id"
+_ONCE: Final = """
     ON CONFLICT (tenant_id, revision_id, member_id) DO UPDATE
       SET last_at = clock_timestamp()
       WHERE s.last_at < clock_timestamp() - interval '1 minute'
 """
+_INTO: Final = f"INSERT INTO approvals_sight AS s ({_COLUMNS})"
+_NOTE: Final = f"{_INTO} VALUES (%s, %s, %s, %s, %s) {_ONCE}"
+_CURRENT: Final = """
+    SELECT %s, r.tenant_id, r.id, v.id, %s
+    FROM approvals_request r
+    JOIN approvals_revision v ON v.request_id = r.id AND v.number = r.revision
+    WHERE r.id = %s
+"""
+_NOTE_CURRENT: Final = f"{_INTO} {_CURRENT} {_ONCE}"
 
 
 def note_sight(
@@ -28,6 +36,12 @@ def note_sight(
     """
     with connection.cursor() as cursor:
         cursor.execute(_NOTE, [new_id(), tenant_id, request_id, revision_id, member_id])
+
+
+def note_sight_of(request_id: UUID, *, member_id: UUID) -> None:
+    """The same, of the revision that the request has now."""
+    with connection.cursor() as cursor:
+        cursor.execute(_NOTE_CURRENT, [new_id(), member_id, request_id])
 
 
 def note_sights(

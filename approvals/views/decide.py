@@ -1,8 +1,7 @@
 """Deciding: one form, one verb, and nothing that was typed is lost."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -13,10 +12,6 @@ from approvals.forms import AnswerForm, Flawed
 from approvals.models import Decision, Request
 from approvals.pages.case.attempt import SHEETS, Attempt
 from approvals.pages.find import response_schema
-from approvals.pages.folding import in_order
-from approvals.pages.index import Index, read_index
-from approvals.pages.onward import following
-from approvals.pages.selection import Selection
 from approvals.problems import (
     ARGUMENTS_UNCHANGED,
     DIGEST_CHANGED,
@@ -27,7 +22,7 @@ from approvals.problems import (
 from approvals.queries import current_revision
 from approvals.services.case import Answer
 from approvals.services.decide import decide
-from approvals.views.ahead import BOX, to_next
+from approvals.views.ahead import BOX, ONWARD, look_ahead, to_next
 from approvals.views.desk import show_desk, to_case
 from approvals.views.edit import show_comparison
 from approvals.views.kept import PROVE, leave, take
@@ -69,7 +64,7 @@ def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
     answer: Answer | None = None
     try:
         with missing_is_404():
-            ahead = _look_ahead(request, id)
+            ahead = look_ahead(request, id)
             answer = AnswerForm(request.POST).answer(ahead.schema)
             prove_again(request)
             decided = decide(request.person, request_id=id, answer=answer)
@@ -78,10 +73,7 @@ def decide_page(request: DeskRequest, id: UUID) -> HttpResponse:
     except Problem as problem:
         return _again(request, id, answer, tried(request, problem=problem))
     _note_box(request)
-    if ahead.index is None or ahead.onward is None:
-        return _remembering(request, to_case(request, id))
-    after = ahead.index.answered(id, decided.state)
-    return _remembering(request, to_next(request, ahead.onward, (id, after)))
+    return _remembering(request, to_next(request, ahead, id, decided.state))
 
 
 def _resumed(request: DeskRequest, id: UUID) -> HttpResponse | None:
@@ -107,27 +99,6 @@ def _resumed(request: DeskRequest, id: UUID) -> HttpResponse | None:
 
 def _digest_now(id: UUID) -> str:
     return bytes(current_revision(Request.objects.get(id=id)).digest).hex()
-
-
-@dataclass(frozen=True, slots=True)
-class Ahead:
-    """What an answer must look like; and where it leads if it is recorded, found while
-    the request still has its place in the list."""
-
-    schema: dict[str, Any] | None
-    index: Index | None = None
-    onward: UUID | None = None
-
-
-def _look_ahead(request: DeskRequest, id: UUID) -> Ahead:
-    """Raises `not_found`."""
-    viewer, selection = viewer_of(request), Selection.read(request.GET)
-    with tenant_transaction(request.member.tenant_id):
-        schema = response_schema(viewer, id)
-        if not request.POST.get(ONWARD):
-            return Ahead(schema)
-        index = read_index(viewer, selection)
-    return Ahead(schema, index, following(in_order(index, selection), id))
 
 
 def _note_box(request: DeskRequest) -> None:
@@ -177,6 +148,5 @@ def tried(
 
 
 PLACE: Final = "decide"
-ONWARD: Final = "onward"
 REMEMBERED: Final = 31_536_000  # seconds: a year
 UNKEPT: Final = frozenset({"csrfmiddlewaretoken", "password", "code", "digest", PROVE})

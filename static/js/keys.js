@@ -73,7 +73,7 @@
     if (row.bottom > part.bottom || row.top < part.top) list.scrollTop += row.top - part.top - part.height / 3;
   };
   reveal();
-  // A list that comes in by itself stays where it is.
+  // A list that comes in by itself stays.
   on("htmx:afterSettle", ({ detail: { elt, requestConfig } }) => {
     if (requestConfig.triggeringEvent?.type === "follow") reveal();
     if (elt.id === "case" && later.length) letter(later.shift());

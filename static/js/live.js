@@ -68,12 +68,13 @@
     htmx.trigger("#list", "follow");
   };
 
-  // What others said, and who is on it, comes in by itself: nobody types there.
+  // What others said and do comes in by itself: nobody types there.
   const renew = (target, fresh) => {
     each(target, "[data-part]", (part) => {
       const now = fresh.querySelector(`#${part.id}`);
       if (!now || now.dataset.part === part.dataset.part || part.contains(active())) return;
       part.replaceWith(now);
+      htmx.process(now);
       if (now.dataset.news) say(now.dataset.news);
     });
   };

@@ -180,3 +180,19 @@ def test_what_was_drawn_is_of_no_use_for_another(visit: Visit) -> None:
     send(page)
     shows(page, asked[3], left=2)
     expect(page.locator("#outcome")).to_contain_text(f"{name(asked[2])}: approved")
+
+
+def test_the_place_in_the_list_follows_it(visit: Visit) -> None:
+    """Others ask and answer while a case is open; and its neighbours open in the page."""
+    stage = fresh_stage()
+    first, second = [stage.ask(decide_within=1_000 + n) for n in range(2)]
+    page = open_first(visit, stage, second)
+    ways = page.locator("#ways")
+    expect(ways).to_contain_text("2 of 2")
+    third = stage.ask(decide_within=1_002)
+    expect(ways).to_contain_text("2 of 3")
+    stage.answer(first, stage.reviewer())
+    expect(ways).to_contain_text("1 of 2")
+    ways.get_by_role("link", name="Next request").click()
+    shows(page, third, left=2)
+    assert page.evaluate(STILL_OPEN)

@@ -8,7 +8,6 @@ from django.db.models import F, Q, QuerySet
 
 from approvals.envelope import Envelope
 from approvals.models import Request, Revision
-from approvals.pages.index import Entry
 from approvals.pages.viewer import Viewer
 from approvals.states import APPROVED
 
@@ -29,10 +28,11 @@ def alike_to(
 
     `supposed` is a request that is taken as approved.
     """
-    rows = _alike(viewer, request.agent_id, request.tool_id, request.created_at)
     approved = Q(request__state__in=APPROVED) | Q(request_id=supposed)
-    found = rows.filter(approved).values_list(
-        "request_id", "request__decided_at", "envelope", "digest"
+    found = (
+        _alike(viewer, request)
+        .filter(approved)
+        .values_list("request_id", "request__decided_at", "envelope", "digest")
     )
     first = found.first()
     if first is None:
@@ -44,22 +44,19 @@ def alike_to(
     return Alike(id=id, decided_at=at, envelope=sealed)
 
 
-def last_alike(viewer: Viewer, entry: Entry) -> UUID | None:
+def last_alike(viewer: Viewer, request: Request) -> UUID | None:
     """Which request that is now."""
-    rows = _alike(viewer, entry.agent_id, entry.tool_id, entry.asked_at)
-    approved = rows.filter(request__state__in=APPROVED)
+    approved = _alike(viewer, request).filter(request__state__in=APPROVED)
     return approved.values_list("request_id", flat=True).first()
 
 
-def _alike(
-    viewer: Viewer, agent_id: UUID, tool_id: UUID, before: datetime
-) -> QuerySet[Revision]:
+def _alike(viewer: Viewer, request: Request) -> QuerySet[Revision]:
     rows = Revision.objects.filter(
         number=F("request__revision"),
-        request__agent_id=agent_id,
-        request__tool_id=tool_id,
+        request__agent_id=request.agent_id,
+        request__tool_id=request.tool_id,
         request__queue_id__in=viewer.sees,
-        request__created_at__lt=before,
+        request__created_at__lt=request.created_at,
         request__session__erased_at=None,
     )
     return rows.order_by("-request__created_at", "-request__id")

@@ -120,7 +120,6 @@ def turn(stage: Stage, request: Request) -> None:
 CHANGES: dict[str, Callable[[Stage, Request], object]] = {
     "it asks for something else": revise,
     "another has answered": turn,
-    "its place is another": lambda stage, _: stage.ask(decide_within=800),
 }
 
 
@@ -158,6 +157,24 @@ def test_the_page_knows_what_an_answer_leads_to(stage: Stage) -> None:
     assert ahead["reject"].endswith("becomes=rejected")
     stage.answer(request, stage.reviewer())
     assert bob.case(request.id).desk.ahead["approve"].endswith("becomes=approved")
+
+
+def test_what_needs_no_answer_any_more_is_passed_over(stage: Stage) -> None:
+    first, second, third = asked(stage)
+    bob = reader(stage)
+    held = draw(bob, first)
+    stage.answer(second, stage.reviewer())
+    response = answer(bob, first, held)
+    assert "Keyturn-Drawn" not in response.headers
+    assert response.context["case"].id == str(third.id)
+
+
+def test_with_nothing_left_ones_own_is_shown(stage: Stage) -> None:
+    first, second = asked(stage, 2)
+    bob = reader(stage)
+    held = draw(bob, first)
+    stage.answer(second, stage.reviewer())
+    assert answer(bob, first, held).context["case"].id == str(first.id)
 
 
 def test_another_measure_is_drawn_anew(stage: Stage) -> None:
