@@ -16,7 +16,7 @@ from django.db.models import Q
 from approvals.models import Queue
 from approvals.policy import Eligible, Rule
 from approvals.policy.satisfy import Eligibility
-from tenants.access import OVERSEERS
+from tenants.access import OVERSEERS, Membership
 from tenants.models import AgentOwner, Group, Member
 
 HOLDERS = """
@@ -79,23 +79,25 @@ def may(member: Member, permission: str, queue_id: UUID) -> bool:
 
 
 HELD = """
-SELECT a.codename, p.content_object_id
-FROM approvals_queueuserpermission p JOIN auth_permission a ON a.id = p.permission_id
-WHERE p.tenant_id = %(tenant)s AND p.user_id = %(user)s
-UNION
-SELECT a.codename, p.content_object_id
-FROM approvals_queuegrouppermission p JOIN auth_permission a ON a.id = p.permission_id
-JOIN tenants_user_groups g ON g.group_id = p.group_id
-WHERE p.tenant_id = %(tenant)s AND g.user_id = %(user)s
+SELECT h.codename, h.content_object_id FROM (
+  SELECT a.codename, p.content_object_id
+  FROM approvals_queueuserpermission p JOIN auth_permission a ON a.id = p.permission_id
+  WHERE p.tenant_id = %(tenant)s AND p.user_id = %(user)s
+  UNION
+  SELECT a.codename, p.content_object_id
+  FROM approvals_queuegrouppermission p JOIN auth_permission a ON a.id = p.permission_id
+  JOIN tenants_user_groups g ON g.group_id = p.group_id
+  WHERE p.tenant_id = %(tenant)s AND g.user_id = %(user)s) h
+WHERE EXISTS (
+  SELECT FROM tenants_member m
+  WHERE m.tenant_id = %(tenant)s AND m.user_id = %(user)s AND m.until IS NULL)
 """
 
 
-def rights(member: Member) -> Mapping[str, frozenset[UUID]]:
+def rights(member: Member | Membership) -> Mapping[str, frozenset[UUID]]:
     """The queues on which the member holds each right now, in one statement. A guest
     holds none."""
     held: dict[str, set[UUID]] = defaultdict(set)
-    if member.until is not None:
-        return {}
     with connection.cursor() as cursor:
         cursor.execute(HELD, {"tenant": member.tenant_id, "user": member.user_id})
         for right, queue in cursor.fetchall():
@@ -110,7 +112,20 @@ def visible_queues(member: Member) -> list[UUID]:
     return list(rights(member).get("view", ()))
 
 
-def tenant_groups(member: Member) -> list[UUID]:
+def rights_on(queue_id: UUID, member: Member) -> frozenset[str]:
+    """What the member may do with requests of the queue now."""
+    return frozenset(right for right, on in rights(member).items() if queue_id in on)
+
+
+def rights_there(member: Member, queue_id: UUID) -> frozenset[str] | None:
+    """What an active member may do with requests of one of the tenant's queues; None
+    where they may not even see them."""
+    held = rights_on(queue_id, member)
+    sees = member.active and (member.role in OVERSEERS or "view" in held)
+    return held if sees else None
+
+
+def tenant_groups(member: Member | Membership) -> list[UUID]:
     """Ids of the tenant's groups that the member is in."""
     rows = Group.objects.filter(django_group__user=member.user_id)
     return list(rows.values_list("id", flat=True))

@@ -49,7 +49,7 @@ def register_shapes(more: MoreShapes) -> None:
 def find_secret(value: Json) -> Secret | None:
     """The first secret in document order, in keys as well as in values; or None."""
     for path, key, text in _texts(value, ()):
-        if found := _in_text(text) or _by_key(key, text):
+        if text and (found := _in_text(text) or _by_key(key, text)):
             return Secret(pointer_to(path), *found)
     return None
 

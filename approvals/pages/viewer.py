@@ -40,11 +40,11 @@ class Viewer:
     @cached_property
     def rights(self) -> Mapping[str, frozenset[UUID]]:
         """The queues on which each right is held."""
-        return rights(self.member)
+        return rights(self.membership)
 
     @cached_property
     def groups(self) -> list[UUID]:
-        return tenant_groups(self.member)
+        return tenant_groups(self.membership)
 
     def rights_on(self, queue_id: UUID) -> frozenset[str]:
         return frozenset(right for right, on in self.rights.items() if queue_id in on)

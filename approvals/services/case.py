@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import IntegrityError
 from django.db.models import Q
 
-from approvals.access import rights, visible_queues
+from approvals.access import rights_there
 from approvals.delegations import stands_in
 from approvals.envelope import Envelope
 from approvals.models import Decision, Delegation, Request, Revision
@@ -62,7 +62,8 @@ def open_case(verb: Verb, person: Person, request_id: UUID) -> Case:
     """Lock run, pause and request, then read who may do what and the time."""
     request = lock_scene_of(request_id)
     member = Member.objects.get(id=person.member_id)
-    if request.queue_id not in visible_queues(member) or not member.active:
+    rights = rights_there(member, request.queue_id)
+    if rights is None:
         raise NOT_FOUND("No such request.")
     revision = current_revision(request)
     envelope = Envelope(bytes(revision.envelope))
@@ -74,14 +75,9 @@ def open_case(verb: Verb, person: Person, request_id: UUID) -> Case:
         revision=revision,
         envelope=envelope,
         standing=standing(request, revision, envelope, envelope.obligation),
-        rights=rights_on(request.queue_id, member),
+        rights=rights,
         now=database_now(),
     )
-
-
-def rights_on(queue_id: UUID, member: Member) -> frozenset[str]:
-    """What the member may do with requests of the queue now."""
-    return frozenset(right for right, on in rights(member).items() if queue_id in on)
 
 
 def delegation_of(case: Sight, answer: Answer) -> Delegation | None:

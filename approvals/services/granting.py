@@ -4,6 +4,8 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from django.db.models import F
+
 from approvals.envelope import Envelope
 from approvals.models import Grant, Pause, Request, ResumeJob, Revision
 from approvals.policy import Obligation
@@ -82,20 +84,20 @@ def owe_when_ready(verb: Verb, pause_id: UUID, now: datetime) -> None:
     With `all`, nothing runs until every request of the pause is decided; so that
     whichever decision comes last owes the jobs of all.
     """
-    if waits_for_others(pause_id):
+    rows = Request.objects.filter(pause_id=pause_id).order_by("id")
+    asked = list(rows.annotate(resume_when=F("pause__resume_when")))
+    decided = [one for one in asked if one.state not in UNDECIDED]
+    all_of_them = any(one.resume_when == Pause.Until.ALL for one in asked)
+    if all_of_them and len(decided) < len(asked):
         return
-    for one in Request.objects.filter(pause_id=pause_id).order_by("id"):
-        if one.state not in UNDECIDED:
-            _owe(verb, one, now)
+    for one in decided:
+        _owe(verb, one, now)
 
 
 def waits_for_others(pause_id: UUID) -> bool:
     """Whether the pause lets nothing run yet, because some of it is undecided."""
-    waits = Pause.objects.filter(id=pause_id, resume_when=Pause.Until.ALL)
-    return (
-        waits.exists()
-        and Request.objects.filter(pause_id=pause_id, state__in=UNDECIDED).exists()
-    )
+    undecided = Request.objects.filter(pause_id=pause_id, state__in=UNDECIDED)
+    return undecided.filter(pause__resume_when=Pause.Until.ALL).exists()
 
 
 def _owe(verb: Verb, request: Request, now: datetime) -> None:

@@ -6,7 +6,7 @@ It changes nothing that happened. Until somebody has, it is counted as open.
 from typing import Final
 from uuid import UUID
 
-from approvals.access import owners_since, visible_queues
+from approvals.access import owners_since, rights_on, visible_queues
 from approvals.envelope import UNREADABLE, Envelope
 from approvals.glass import RIGHT, glass_side
 from approvals.models import Comment, Decision
@@ -18,7 +18,6 @@ from approvals.problems import (
     REVIEW_UNKNOWN,
     REVIEWED_BEFORE,
 )
-from approvals.services.case import rights_on
 from approvals.services.remarks import LONGEST
 from kernel.clock import ClockTimestamp
 from sessions.models import Session
