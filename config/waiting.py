@@ -4,12 +4,17 @@ Django's handler runs its signals and each half of most middleware on a thread. 
 of agents that come to wait would each hold one until they are read for the first time,
 and pay for a dozen hops to threads that do nothing for them. The doors named here are
 coroutines from end to end, and know keys alone: no session, no form, no static file.
+
+Pages and calls that an ordinary function answers need that thread anyway: they go there
+once, and stay until they are answered.
 """
 
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from asgiref.sync import iscoroutinefunction, sync_to_async
+from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest
@@ -18,6 +23,7 @@ from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
 from django.middleware.csp import ContentSecurityPolicyMiddleware
 from django.middleware.security import SecurityMiddleware
+from django.urls import Resolver404, resolve
 
 from tenants.middleware import name_requests
 
@@ -44,12 +50,37 @@ class Handler(ASGIHandler):
     def __init__(self) -> None:
         super().__init__()
         self._waiting = WaitingHandler()
+        self._pages = PagesHandler()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and only_waits(scope):
             await self._waiting.handle(scope, receive, send)
+        elif scope["type"] == "http" and is_page(scope):
+            await self._pages(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
+
+
+def is_page(scope: Scope) -> bool:
+    """Whether an ordinary function answers there, on a thread."""
+    path = scope.get("path", "")
+    if path.startswith(settings.STATIC_URL):
+        return False
+    try:
+        return not iscoroutinefunction(resolve(path).func)
+    except Resolver404:
+        return True
+
+
+class PagesHandler(ASGIHandler):
+    """Middleware and view one after the other on the request's thread, in one hop."""
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        super().load_middleware(is_async=False)
+
+    async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
+        answer: HttpResponseBase = await sync_to_async(self.get_response)(request)
+        return answer
 
 
 class WaitingHandler(ASGIHandler):
