@@ -27,7 +27,7 @@ SHEETS = """[...document.querySelectorAll(".sheet")].map(sheet => sheet.id)"""
 
 # What answers no page of ours, or leads to one.
 NO_PAGES = {
-    *("tenant", "stream", "file", "trace_json", "trace_agentack"),
+    *("tenant", "ahead", "stream", "file", "trace_json", "trace_agentack"),
     *("workflow_export", "verify_bundle", "rights_then_json"),
     *("verify_export", "audit_keys", "audit_anchors"),
 }
