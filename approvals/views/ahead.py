@@ -34,7 +34,8 @@ def ahead_page(request: DeskRequest, id: UUID) -> HttpResponse:
     """GET requests/{id}/ahead: the case that follows once this one is answered, without
     a word of that answer; 204 where none follows. Nobody has been shown it yet.
 
-    `becomes` is the state that the answer is taken to lead to.
+    `becomes` is the state that the answer is taken to lead to. Whoever comes by the
+    address is led to the case.
     """
     viewer, selection = viewer_of(request), Selection.read(request.GET)
     becomes = request.GET.get("becomes", S.APPROVED)
@@ -42,6 +43,8 @@ def ahead_page(request: DeskRequest, id: UUID) -> HttpResponse:
         index = read_index(viewer, selection)
         if index.find(id) is None:
             raise Http404
+        if not request.htmx:
+            return to_case(request, id)
         towards = following(in_order(index, selection), id)
         if towards is None:
             return HttpResponse(status=204)

@@ -15,7 +15,11 @@ import httpx
 from config.demo.record import SignIn
 
 _TOKEN: Final = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
-_DIGEST: Final = re.compile(r'name="digest" value="([0-9a-f]{64})"')
+# Of a form that gives an answer: one that takes an answer back has a digest as well.
+_DIGEST: Final = re.compile(
+    r'name="verdict" value="[a-z_]+">\s*'
+    r'<input type="hidden" name="digest" value="([0-9a-f]{64})"'
+)
 _COOKIE: Final = "keyturn_csrf"
 
 

@@ -7,13 +7,13 @@ from uuid import UUID
 
 import pytest
 
-from approvals.access import visible_queues
+from approvals.access import rights_on, visible_queues
 from approvals.envelope import Envelope
 from approvals.models import Decision, Request, StandingApproval
 from approvals.queries import current_revision
 from approvals.separation import standing
 from approvals.services.break_glass import judge_breaking
-from approvals.services.case import Sight, rights_on
+from approvals.services.case import Sight
 from approvals.services.taking_back import take_back
 from checkpoints.services.tools import change_tool, turn_tool
 from kernel.clock import database_now

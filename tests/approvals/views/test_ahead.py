@@ -240,7 +240,17 @@ def test_a_refused_answer_shows_nothing_of_it(stage: Stage) -> None:
 
 def test_nothing_follows_the_last(stage: Stage) -> None:
     only = stage.ask()
-    assert reader(stage).get(f"requests/{only.id}/ahead").status_code == 204
+    shown = reader(stage).get(f"requests/{only.id}/ahead", headers=PART)
+    assert shown.status_code == 204
+
+
+def test_by_its_address_one_is_led_to_the_case(stage: Stage) -> None:
+    first, _, _ = asked(stage)
+    shown = reader(stage).get(f"requests/{first.id}/ahead")
+    assert (shown.status_code, shown.headers["Location"].split("/")[-1]) == (
+        303,
+        str(first.id),
+    )
 
 
 def test_nothing_follows_what_is_decided_or_not_there(stage: Stage) -> None:
