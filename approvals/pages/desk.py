@@ -142,5 +142,5 @@ def show_drawn(viewer: Viewer, mark: Mark) -> bool:
     request = seen.first()
     if request is None or not still_holds(mark, viewer, request):
         return False
-    note_sight_of(mark.case, member_id=viewer.id)
+    note_sight_of(mark.case, request.revision, member_id=viewer.id)
     return True

@@ -17,13 +17,13 @@ _ONCE: Final = """
 """
 _INTO: Final = f"INSERT INTO approvals_sight AS s ({_COLUMNS})"
 _NOTE: Final = f"{_INTO} VALUES (%s, %s, %s, %s, %s) {_ONCE}"
-_CURRENT: Final = """
+_BY_NUMBER: Final = """
     SELECT %s, r.tenant_id, r.id, v.id, %s
     FROM approvals_request r
-    JOIN approvals_revision v ON v.request_id = r.id AND v.number = r.revision
+    JOIN approvals_revision v ON v.request_id = r.id AND v.number = %s
     WHERE r.id = %s
 """
-_NOTE_CURRENT: Final = f"{_INTO} {_CURRENT} {_ONCE}"
+_NOTE_BY_NUMBER: Final = f"{_INTO} {_BY_NUMBER} {_ONCE}"
 
 
 def note_sight(
@@ -38,10 +38,10 @@ def note_sight(
         cursor.execute(_NOTE, [new_id(), tenant_id, request_id, revision_id, member_id])
 
 
-def note_sight_of(request_id: UUID, *, member_id: UUID) -> None:
-    """The same, of the revision that the request has now."""
+def note_sight_of(request_id: UUID, revision: int, *, member_id: UUID) -> None:
+    """The same, of the revision with this number."""
     with connection.cursor() as cursor:
-        cursor.execute(_NOTE_CURRENT, [new_id(), member_id, request_id])
+        cursor.execute(_NOTE_BY_NUMBER, [new_id(), member_id, revision, request_id])
 
 
 def note_sights(

@@ -38,8 +38,9 @@ def ahead_page(request: DeskRequest, id: UUID) -> HttpResponse:
     address is led to the case.
     """
     viewer, selection = viewer_of(request), Selection.read(request.GET)
-    becomes = request.GET.get("becomes", S.APPROVED)
-    with missing_is_404(), tenant_transaction(request.member.tenant_id):
+    becomes, tenant = request.GET.get("becomes", S.APPROVED), request.member.tenant_id
+    # The mark must be of what was drawn, and not of what came a moment later.
+    with missing_is_404(), tenant_transaction(tenant, snapshot=True):
         index = read_index(viewer, selection)
         if index.find(id) is None:
             raise Http404

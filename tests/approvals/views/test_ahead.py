@@ -8,6 +8,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from approvals.models import Decision, Request, Sight
 from approvals.pages import drawn
@@ -105,6 +107,16 @@ def test_nobody_has_seen_it_before_it_is_shown(stage: Stage) -> None:
     assert seen(stage, second) == []
     assert "Keyturn-Drawn" in answer(bob, first, held).headers
     assert seen(stage, second) == [stage.bob.id]
+
+
+def test_case_and_mark_are_of_one_moment(stage: Stage) -> None:
+    """Or what changes between the two would be shown as it was."""
+    first, _, _ = asked(stage)
+    bob = reader(stage)
+    with CaptureQueriesContext(connection) as captured:
+        draw(bob, first)
+    said = [one["sql"] for one in captured.captured_queries]
+    assert any("REPEATABLE READ, READ ONLY" in sql for sql in said)
 
 
 def revise(stage: Stage, request: Request) -> None:
