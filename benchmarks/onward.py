@@ -7,6 +7,7 @@ As a person does, it reads for a moment, opens the step that approves, and confi
 
 import os
 import shutil
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from benchmarks.installation import Doors
@@ -25,19 +26,28 @@ PAINTED = """() => new Promise(done => {
   };
   read();
 })"""
-# From the press of the button until the frame with the next case was painted.
-NEXT = """() => new Promise(done => {
+# From the press of the button until the frame with the next case was painted, and until
+# the one that tells what became of the answer.
+NEXT = """() => {
   const before = document.getElementById("case"), pressed = performance.now();
-  const painted = () => done(performance.now() - pressed);
+  const main = document.getElementById("main");
+  const painted = () => new Promise(done =>
+    requestAnimationFrame(() => setTimeout(() => done(performance.now() - pressed))));
+  const once = (so) => new Promise(done => {
+    const watch = new MutationObserver(() => {
+      const now = document.getElementById("case");
+      if (now === before || !so(now)) return;
+      watch.disconnect();
+      done();
+    });
+    watch.observe(main, { childList: true, subtree: true, attributeFilter: ["inert"] });
+  }).then(painted);
+  const both = [once(() => true), once((now) => !now.querySelector("[inert]"))];
   const form = document.querySelector("#sheet-approve form");
-  new MutationObserver((_, watch) => {
-    if (document.getElementById("case") === before) return;
-    watch.disconnect();
-    requestAnimationFrame(() => setTimeout(painted));
-  }).observe(document.getElementById("main"), { childList: true });
   form.querySelector("[name=onward]").checked = true;
   form.requestSubmit();
-})"""
+  return Promise.all(both);
+}"""
 
 # Milliseconds that each case is on the screen for: far fewer than it takes to read one,
 # and enough for list and stream to come to rest.
@@ -46,6 +56,7 @@ READING = 700
 CONFIRMING = 500
 OPEN = """() => document.querySelector("[data-gate]").click()"""
 
+MEASURED = ("decided → next case painted", "decided → told that it is recorded")
 FOLLOWED = """() =>
   document.querySelector(".req__link[aria-current]")?.pathname === location.pathname
 """
@@ -67,7 +78,7 @@ def onward(doors: Doors, stage: "Stage", count: int) -> list[Figure]:
         )
         context = browser.new_context(base_url=doors.url)
         floor = _floor(context.new_page(), count)
-        figures = [floor, _decided(context, doors, stage, asked)]
+        figures = [floor, *_decided(context, doors, stage, asked)]
         browser.close()
     return figures
 
@@ -82,7 +93,7 @@ def _floor(page: "Page", count: int) -> Figure:
 
 def _decided(
     context: "BrowserContext", doors: Doors, stage: "Stage", asked: list["Request"]
-) -> Figure:
+) -> Iterator[Figure]:
     """Approve, and be shown the next, until one is left."""
     _sign_in(context, doors, stage)
     page, times = context.new_page(), []
@@ -93,7 +104,8 @@ def _decided(
         page.wait_for_timeout(CONFIRMING)
         times.append(page.evaluate(NEXT))
         page.wait_for_function(FOLLOWED)
-    return Figure(name="decided → next case painted", times=tuple(times), rate=0)
+    for name, of in zip(MEASURED, zip(*times, strict=True), strict=True):
+        yield Figure(name=name, times=of, rate=0)
 
 
 def _sign_in(context: "BrowserContext", doors: Doors, stage: "Stage") -> None:

@@ -12,7 +12,7 @@ from approvals.pages.folding import in_order
 from approvals.pages.frame import frame, name_of
 from approvals.pages.index import Index
 from approvals.pages.listing import queue_view
-from approvals.pages.onward import earlier
+from approvals.pages.onward import earlier, underway
 from approvals.pages.selection import Selection
 from approvals.pages.viewer import Viewer
 from approvals.presentation.case import CaseView
@@ -133,7 +133,8 @@ def draw_ahead(
     """
     approved = after if becomes == Request.State.APPROVED else None
     record, since = read_case(viewer, id, approved), index.answered(after, becomes)
-    return show_case(record, selection, since, None), mark_of(record, after)
+    case = show_case(record, selection, since, None)
+    return replace(case, earlier=underway(after)), mark_of(record, after)
 
 
 def show_drawn(viewer: Viewer, mark: Mark) -> bool:

@@ -49,6 +49,15 @@ def earlier(viewer: Viewer, selection: Selection, said: str) -> Notice | None:
     )
 
 
+def underway(id: UUID) -> Notice:
+    """What is said in the same place, until it is known what became of it."""
+    return Notice(
+        title=f"{short_name('REQ', id)}: your answer is on its way",
+        sentence="Once it is recorded, you can answer here.",
+        icon="clock",
+    )
+
+
 def _answer_of(viewer: Viewer, request_id: UUID) -> Decision | None:
     """The viewer's own that counts on what is asked now; none of what is erased."""
     rows = Decision.objects.filter(

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
+from django_htmx.http import reselect
 
 from approvals.models import Decision, Request
 from approvals.pages.desk import draw_ahead, show_drawn
@@ -51,8 +52,8 @@ def ahead_page(request: DeskRequest, id: UUID) -> HttpResponse:
             return HttpResponse(status=204)
         case, mark = draw_ahead(viewer, selection, index, towards, id, becomes)
     request.COOKIES[BOX] = "1"
-    context = {"case": case, "drawn_ahead": True}
-    return _marked(render(request, CASE, context), mark)
+    context = {"case": case, "mark": mark}
+    return render(request, CASE, context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +121,9 @@ def _shown_ahead(request: DeskRequest, held: Mark) -> HttpResponse | None:
             return None
         said = earlier(viewer, selection, str(held.after))
     shown = render(request, EARLIER, {"case": {"earlier": said}})
+    shown[DRAWN] = str(held)
     href = href_of(request, held.case, held.after)
-    return at(request, _marked(shown, held), href)
+    return at(request, reselect(shown, "#earlier"), href)
 
 
 def _found_anew(request: DeskRequest, id: UUID) -> Ahead:
@@ -133,8 +135,3 @@ def _found_anew(request: DeskRequest, id: UUID) -> Ahead:
     if known is not None and known.mine:
         return Ahead(index=index, onward=id)
     return Ahead(index=index, onward=following(in_order(index, selection), id))
-
-
-def _marked(response: HttpResponse, mark: Mark) -> HttpResponse:
-    response[DRAWN] = str(mark)
-    return response

@@ -1,16 +1,20 @@
 """From one case to the next, in the page that is open: list, title and stream follow."""
 
 import re
+from dataclasses import dataclass, field
 
 import pytest
 from django.conf import settings
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from approvals.models import Request
+from approvals.models import Decision, Request
 from approvals.services.remarks import comment
 from tests.approvals.stage import Stage, fresh_stage
 from tests.browser.conftest import Visit
+from tests.browser.visitor import Visitor
 
+V = Decision.Verdict
+CUT_OFF = {"htmx:afterRequest", "htmx:sendError"}
 MARK = "globalThis.open = true"
 STILL_OPEN = "() => globalThis.open === true"
 
@@ -20,7 +24,11 @@ def name(request: Request) -> str:
 
 
 def open_first(visit: Visit, stage: Stage, first: Request) -> Page:
-    page = visit(stage.bob).page
+    return opened(visit(stage.bob), stage, first)
+
+
+def opened(visitor: Visitor, stage: Stage, first: Request) -> Page:
+    page = visitor.page
     page.goto(f"/t/{stage.house.tenant.slug}/queue/{first.id}?view=mine")
     page.evaluate(MARK)
     return page
@@ -140,29 +148,130 @@ def test_pressed_fast_each_press_counts(visit: Visit) -> None:
     assert page.evaluate(STILL_OPEN)
 
 
-def test_the_next_is_drawn_while_the_answer_is_given(visit: Visit) -> None:
-    """Its sheet asks for it, and nothing of it is fetched again once it is answered."""
+@dataclass
+class Line:
+    """To the server; an answer is held up on it until it is let through."""
+
+    held: list[Route] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, page: Page) -> "Line":
+        line = cls()
+        page.route("**/decide*", lambda route: line.held.append(route))
+        return line
+
+    def let_through(self, page: Page) -> None:
+        self.held.pop().continue_()
+        page.unroute("**/decide*")
+
+
+def with_the_next_drawn(
+    visit: Visit, verdict: str = "approve"
+) -> tuple[Stage, list[Request], Visitor]:
+    """The second of four cases, whose step is open, and the third ready to be shown."""
     stage = fresh_stage()
     asked = [stage.ask(decide_within=1_000 + n) for n in range(4)]
-    page = open_first(visit, stage, asked[0])
+    visitor = visit(stage.bob)
+    page = opened(visitor, stage, asked[0])
     send(page)
     shows(page, asked[1], left=3)
-    with page.expect_response(re.compile(f"{asked[1].id}/ahead")) as drawn:
-        page.keyboard.press("a")
-    assert drawn.value.headers["keyturn-drawn"]
-    expect(page.locator("#sheet-approve textarea")).to_be_focused()
+    with page.expect_response(re.compile(f"{asked[1].id}/ahead")):
+        page.keyboard.press(verdict[0])
+    expect(page.locator(f"#sheet-{verdict} textarea")).to_be_focused()
+    return stage, asked, visitor
+
+
+def on_its_way(page: Page, answered: Request, following: Request) -> None:
+    """The next is shown; nobody is told that the one before it is recorded."""
+    outcome = page.locator("#outcome")
+    expect(outcome).to_contain_text(f"{name(answered)}: your answer is on its way")
+    expect(outcome).to_be_focused()
+    title = page.locator("#case .crumbs")
+    expect(title).to_contain_text(name(following))
+
+
+def test_the_next_is_shown_while_the_answer_is_on_its_way(visit: Visit) -> None:
+    stage, asked, visitor = with_the_next_drawn(visit)
+    page = visitor.page
+    line = Line.of(page)
+    send(page)
+    on_its_way(page, asked[1], asked[2])
+    assert stage.fresh(asked[1]).state == "pending"
+    page.keyboard.press("Escape")
+    page.keyboard.press("r")  # nothing is answered here yet
+    expect(page.locator("#case .sheet:popover-open")).to_have_count(0)
     with page.expect_response(re.compile(f"{asked[1].id}/decide")) as decided:
-        send(page)
+        line.let_through(page)
     shows(page, asked[2], left=2)
     assert 'id="case"' not in decided.value.text()
     outcome = page.locator("#outcome")
-    expect(outcome).to_be_focused()
     expect(outcome).to_contain_text(f"{name(asked[1])}: approved")
+    expect(outcome).to_be_focused()
+    assert stage.fresh(asked[1]).state != "pending"
+    page.keyboard.press("r")
+    expect(page.locator("#sheet-reject textarea")).to_be_focused()
     assert page.locator("#case").count() == 1
     assert page.evaluate(STILL_OPEN)
-    page.keyboard.press("j")
+
+
+def test_an_answer_that_was_not_recorded_brings_its_case_back(visit: Visit) -> None:
+    """Another was faster."""
+    stage, asked, visitor = with_the_next_drawn(visit)
+    page = visitor.page
+    note = page.locator("#sheet-approve textarea")
+    note.fill("It is due.")
+    line = Line.of(page)
+    send(page)
+    on_its_way(page, asked[1], asked[2])
+    stage.answer(asked[1], stage.reviewer(), verdict=V.REJECT, reason="No.")
+    line.let_through(page)
+    expect(page.locator("#case .crumbs")).to_contain_text(name(asked[1]))
+    expect(page.locator("#outcome")).to_contain_text("Already")
+    assert page.locator("#case").count() == 1
+    expect(page).to_have_url(re.compile(f"/queue/{asked[1].id}"))
+
+
+def test_an_answer_that_never_arrived_is_sent_without_script(visit: Visit) -> None:
+    """With every word of it."""
+    stage, asked, visitor = with_the_next_drawn(visit)
+    page = visitor.page
+    page.locator("#sheet-approve textarea").fill("It is due.")
+    line = Line.of(page)
+    send(page)
+    on_its_way(page, asked[1], asked[2])
+    line.held.pop().abort()
+    page.unroute("**/decide*")
+    shows(page, asked[2], left=2)
+    expect(page.locator("#outcome")).to_contain_text("It is due.")
+    assert not page.evaluate(STILL_OPEN)
+    assert {said.partition(",")[0] for said in visitor.broken} == CUT_OFF
+    visitor.broken.clear()
+
+
+def test_whoever_goes_elsewhere_meanwhile_stays_there(visit: Visit) -> None:
+    stage, asked, visitor = with_the_next_drawn(visit)
+    page = visitor.page
+    line = Line.of(page)
+    send(page)
+    on_its_way(page, asked[1], asked[2])
+    page.locator(f"#req-{asked[3].id}").click()
+    expect(page.locator("#case .crumbs")).to_contain_text(name(asked[3]))
+    line.let_through(page)
     shows(page, asked[3], left=2)
+    assert page.locator("#case").count() == 1
     assert stage.fresh(asked[1]).state != "pending"
+
+
+def test_a_reason_that_is_missing_is_asked_for_where_one_is(visit: Visit) -> None:
+    _, asked, visitor = with_the_next_drawn(visit, "reject")
+    page = visitor.page
+    line = Line.of(page)
+    send(page, "reject")
+    expect(page.locator("form.htmx-request")).to_be_visible()
+    expect(page.locator("#case .crumbs")).to_contain_text(name(asked[1]))
+    assert page.locator("#case").count() == 1
+    line.let_through(page)
+    expect(page.locator("#sheet-reject .error").first).to_be_visible()
 
 
 def test_what_was_drawn_is_of_no_use_for_another(visit: Visit) -> None:

@@ -35,6 +35,10 @@ OWN = re.compile(
     r'|<ol class="timeline".*?</ol>',
     re.DOTALL,
 )
+MARKED = re.compile(r' data-mark="(?P<mark>[^"]+)" data-after="(?P<after>[^"]+)"')
+UNDERWAY = re.compile(
+    r'<div class="case__notice" id="earlier">.*?</div></div>\s*</div>', re.S
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,10 @@ def draw(
     path = f"requests/{request.id}/ahead{query}{becomes}"
     response = bob.get(path, headers=PART)
     assert response.status_code == 200
-    return Held(response.headers["Keyturn-Drawn"], response.content.decode())
+    text = response.content.decode()
+    marked = MARKED.search(text)
+    assert marked and marked["after"] == str(request.id)
+    return Held(marked["mark"], text)
 
 
 def answer(
@@ -76,7 +83,11 @@ def put_together(held: Held, response: Any) -> str:
     """What the open page does."""
     said = response.content.decode()
     assert 'id="case"' not in said
-    return held.text.replace("<!--earlier-->", said)
+    assert "your answer is on its way" in held.text
+    whole, places = UNDERWAY.subn(lambda _: said, MARKED.sub("", held.text))
+    assert places == whole.count('id="earlier"') == 1
+    assert whole.count(" inert") == 1
+    return whole.replace(" inert", "")
 
 
 LEADS = {"approve": "approved", "reject": "rejected"}
