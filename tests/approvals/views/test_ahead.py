@@ -58,7 +58,8 @@ def draw(
     assert response.status_code == 200
     text = response.content.decode()
     marked = MARKED.search(text)
-    assert marked and marked["after"] == str(request.id)
+    assert marked is not None
+    assert marked["after"] == str(request.id)
     return Held(marked["mark"], text)
 
 
