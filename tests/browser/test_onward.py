@@ -233,7 +233,7 @@ def test_an_answer_that_was_not_recorded_brings_its_case_back(visit: Visit) -> N
 
 def test_an_answer_that_never_arrived_is_sent_without_script(visit: Visit) -> None:
     """With every word of it."""
-    stage, asked, visitor = with_the_next_drawn(visit)
+    _, asked, visitor = with_the_next_drawn(visit)
     page = visitor.page
     page.locator("#sheet-approve textarea").fill("It is due.")
     line = Line.of(page)
