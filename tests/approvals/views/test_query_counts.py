@@ -117,7 +117,7 @@ def test_deciding_and_showing_what_the_page_holds(stage: Stage) -> None:
     said = {"verdict": "approve", "onward": "1"}
     said["digest"] = bob.case(first.id).exact.digest
     drawn = bob.get(f"requests/{first.id}/ahead", headers=BOOSTED)
-    mark = {"Keyturn-Drawn": drawn.headers["Keyturn-Drawn"]}
+    mark = {"Keyturn-Drawn": str(drawn.context["mark"])}
     with CaptureQueriesContext(connection) as captured:
         shown = bob.post(
             f"requests/{first.id}/decide", said, headers={**BOOSTED, **mark}
