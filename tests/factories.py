@@ -26,6 +26,7 @@ from tenants.services import (
     create_tenant,
     issue_key,
 )
+from tests.copies import Original
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +112,17 @@ class House:
 def fresh_house(*, agent_name: str = "robot") -> House:
     """Alice's tenant with Bob as a reviewer, her agent, and Charlie elsewhere."""
     _somebody_elsewhere()
+    return _first_house(agent_name).copy()
+
+
+@cache
+def _first_house(agent_name: str) -> Original[House]:
+    house = made_house(agent_name)
+    return Original(house, tenant_id=house.id, key=house.robot.text)
+
+
+def made_house(agent_name: str) -> House:
+    """The same, by the verbs."""
     tenant, alice, reviewers = fresh_tenant("Alice")
     return House(
         tenant=tenant,

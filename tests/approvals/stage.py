@@ -6,6 +6,7 @@ reviewer.
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +26,7 @@ from sessions.models import Run
 from sessions.services.runs import start_run
 from sessions.services.sessions import open_session
 from tenants.checks import Operator
+from tests.copies import Original
 from tests.factories import House, Somebody, fresh_house, fresh_member
 
 SCHEMA = {
@@ -148,7 +150,16 @@ class Stage:
 
 def fresh_stage(mode: str = "agent", **definition: Any) -> Stage:
     """A fresh house, with a stage in it."""
-    return staged(fresh_house(), mode, **definition)
+    if definition or mode != "agent":
+        return staged(fresh_house(), mode, **definition)
+    return _first_stage().copy()
+
+
+@cache
+def _first_stage() -> Original[Stage]:
+    stage = staged(fresh_house())
+    house = stage.house
+    return Original(stage, tenant_id=house.id, key=house.robot.text)
 
 
 def staged(house: House, mode: str = "agent", **definition: Any) -> Stage:
