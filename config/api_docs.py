@@ -7,6 +7,7 @@ pictures from `data:` addresses; and it only shows: nothing can be sent from it.
 
 from collections.abc import Collection, Mapping
 from functools import cache
+from importlib import import_module
 from typing import Final
 
 from django.conf import settings
@@ -21,6 +22,10 @@ from rest_framework.exceptions import MethodNotAllowed
 
 from tenants.rest.exceptions import problems
 from tenants.rest.strict import QuerySerializer
+
+# Registers how authentication and strict bodies look in the document. Not where the app
+# starts: it loads the generator, and with that the test framework, into each program.
+import_module("tenants.rest.schema")
 
 KIND: Final = "application/vnd.oai.openapi+json"
 _POLICY: Final[Mapping[str, Collection[str]]] = {

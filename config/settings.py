@@ -85,7 +85,6 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    "health_check",
 ]
 
 MIDDLEWARE = [

@@ -11,8 +11,6 @@ class TenantsConfig(AppConfig):
     name = "tenants"
 
     def ready(self) -> None:
-        # Registers how authentication and strict bodies look in the OpenAPI document.
-        import_module("tenants.rest.schema")
         register_tenant_names(self.slug_of)
         register_shapes(import_module("tenants.patterns").shapes_here)
         import_module("tenants.services.inviting").register()
