@@ -51,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["KEYTURN_DATA_DIR"] = str(embedded.prepare(data_dir))
     gc.disable()
     django.setup()
+    settings.PASSWORD_HASHERS = ["tests.passwords.FewRounds"]
 
 
 def pytest_collection_finish() -> None:
