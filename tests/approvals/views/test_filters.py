@@ -111,10 +111,15 @@ def rows_of(mixed: Stage) -> Callable[[str], int]:
     bob = reader(mixed)
 
     @cache
-    def rows_of(address: str) -> int:
-        there = bob.client.get(address).context["queue"]
-        assert len(there.rows) == there.pages.total, address
+    def drawn(place: str, *said: str) -> int:
+        there = bob.client.get(f"{place}?{'&'.join(said)}").context["queue"]
+        assert len(there.rows) == there.pages.total, said
         return len(there.rows)
+
+    def rows_of(address: str) -> int:
+        place, _, said = address.partition("?")
+        parameters = sorted(said.split("&"), key=lambda one: one.partition("=")[0])
+        return drawn(place, *parameters)
 
     return rows_of
 
