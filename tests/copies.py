@@ -104,7 +104,8 @@ def _inserts(tenant_id: UUID) -> Iterator[str]:
         *(model._default_manager.all() for model in _models()),
         User.groups.through.objects.filter(group_id=group.django_group_id),
     ):
-        yield from sorted(map(_insert, rows), key=lambda said: OWN.sub("", said))
+        written = map(_insert, rows.order_by("pk"))
+        yield from sorted(written, key=lambda said: OWN.sub("", said))
 
 
 def _models() -> list[type[models.Model]]:
@@ -172,6 +173,8 @@ class Renewal:
                 return new[made]
             case str() if OWN.search(made):
                 return OWN.sub(lambda own: new.get(own[0], own[0]), made)
+            case tuple():
+                return tuple(map(self.of, made))
             case _ if is_dataclass(made):
                 return self._value(made)
         return deepcopy(made)

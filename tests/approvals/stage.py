@@ -151,7 +151,7 @@ class Stage:
 def fresh_stage(mode: str = "agent", **definition: Any) -> Stage:
     """A fresh house, with a stage in it."""
     if definition or mode != "agent":
-        return staged(fresh_house(), mode, **definition)
+        return _with_tool(*_first_desk().copy(), mode, **definition)
     return _first_stage().copy()
 
 
@@ -162,20 +162,33 @@ def _first_stage() -> Original[Stage]:
     return Original(stage, tenant_id=house.id, key=house.robot.text)
 
 
+@cache
+def _first_desk() -> Original[tuple[House, Queue]]:
+    house = fresh_house()
+    made = (house, _default_queue(house))
+    return Original(made, tenant_id=house.id, key=house.robot.text)
+
+
 def staged(house: House, mode: str = "agent", **definition: Any) -> Stage:
     """Its reviewers decide on the default queue, and there is one payment tool."""
-    by = house.alice.id
-    queue = create_queue(
+    return _with_tool(house, _default_queue(house), mode, **definition)
+
+
+def _default_queue(house: House) -> Queue:
+    return create_queue(
         tenant_id=house.id,
-        by=by,
+        by=house.alice.id,
         slug="payments",
         name="Payments",
         default=True,
         reviewers=house.reviewers.id,
     )
+
+
+def _with_tool(house: House, queue: Queue, mode: str, **definition: Any) -> Stage:
     tool = register_tool(
         tenant_id=house.id,
-        by=by,
+        by=house.alice.id,
         name="pay",
         mode=mode,
         risk="high",
