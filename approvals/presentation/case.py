@@ -233,11 +233,15 @@ class DecisionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineEntry:
-    """One thing that happened. `text` and `note` are ours, `said` is somebody else's."""
+    """One thing that happened. `text` and `note` are ours, `said` is somebody else's.
+
+    `own`: the reader's look, which is no news to them.
+    """
 
     at: datetime
     icon: str
     text: str
+    own: bool = False
     note: str = ""
     said: str = ""
     said_by_agent: bool = False

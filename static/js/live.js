@@ -100,7 +100,7 @@ on("htmx:beforeSend", ({ detail: { xhr, target, requestConfig: { headers } } }) 
   forget();
   left = target;
   left.replaceWith(next);
-  xhr.onreadystatechange = () => { if (xhr.readyState > 3) byId("case").after(left); };
+  xhr.onreadystatechange = () => { if (xhr.readyState > 3) byId("case").after(target); };
   htmx.process(next);
   htmx.trigger(next, "htmx:afterSettle", { boosted: true, requestConfig: {} });
 });

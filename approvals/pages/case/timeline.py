@@ -56,6 +56,7 @@ def _sight(record: CaseRecord, one: Sight) -> TimelineEntry:
         at=one.created_at,
         icon="eye",
         text=f"{record.name(one.member_id)} opened revision {one.revision.number}",
+        own=one.member_id == record.viewer.id,
     )
 
 

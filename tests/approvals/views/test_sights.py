@@ -1,5 +1,6 @@
 """Who was shown a case: once for each person and revision, and not in the log."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -33,6 +34,15 @@ def test_the_first_look_of_each_person_is_kept(stage: Stage) -> None:
     assert [one.member_id for one in sights(stage)] == [stage.bob.id, carol.id]
     said = [entry.text for entry in bob.case(request.id).timeline]
     assert f"{stage.bob.user} opened revision 1" in said
+
+
+def test_ones_own_look_is_no_news_to_oneself(stage: Stage) -> None:
+    request, bob = stage.ask(), reader(stage)
+    carol = reader(stage, stage.reviewer("Carol"))
+    carol.case(request.id)
+    pages = [who.get(f"queue/{request.id}") for who in (carol, bob, bob)]
+    news = [re.findall('data-news="([^"]+)', one.content.decode()) for one in pages]
+    assert [[said[:5] for said in told] for told in news] == [[], ["Carol"], []]
 
 
 def test_a_new_revision_is_seen_anew(stage: Stage) -> None:
