@@ -85,6 +85,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "health_check",
 ]
 
 MIDDLEWARE = [

@@ -7,8 +7,8 @@ from typing import Any
 from allauth.account import urls as account
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.decorators.cache import never_cache
+from health_check.views import HealthCheckView
 
-from config import health
 from config.api_docs import docs, schema
 from tenants.signin.closed import own_account
 
@@ -58,8 +58,13 @@ def _account_pages() -> list[URLPattern]:
 
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("health/live", health.live, name="live"),
-    path("health/ready", health.ready, name="ready"),
+    # Alive: the process answers. Ready: so does its database.
+    path("health/live", HealthCheckView.as_view(checks=[]), name="live"),
+    path(
+        "health/ready",
+        HealthCheckView.as_view(checks=["health_check.checks.Database"]),
+        name="ready",
+    ),
     path("api/v1/schema", schema, name="schema"),
     path("api/v1/docs", docs, name="docs"),
     path("accounts/", include(_account_pages())),

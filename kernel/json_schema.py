@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Final
 
+import cel
 from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from jsonschema.exceptions import SchemaError, best_match
 from jsonschema.validators import extend
@@ -21,7 +22,6 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from kernel.canonical import canonical_bytes
-from kernel.engine import cel
 from kernel.formats import ASKED, FORMATS
 from kernel.problems import MOST_FLAWS, Kind, declare, with_flaws
 from kernel.strict_json import Json, pointer_to

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
+import cel
+
 from approvals.policy.patterns import (
     LITERAL,
     MATCHES,
@@ -20,7 +22,6 @@ from approvals.policy.patterns import (
     counts,
     flaw_of,
 )
-from kernel.engine import cel
 from kernel.problems import declare
 
 MOST_CHARACTERS: Final = 500

@@ -23,6 +23,7 @@ from kernel.scope import tenant_transaction
 from tenants.pages import member_page
 
 S = Request.State
+V = Decision.Verdict
 ONWARD: Final = "onward"
 BOX: Final = f"keyturn_{ONWARD}"  # a cookie: whether one goes on by oneself
 DRAWN: Final = "Keyturn-Drawn"  # a header: the mark of what the page holds
@@ -52,7 +53,8 @@ def ahead_page(request: DeskRequest, id: UUID) -> HttpResponse:
             return HttpResponse(status=204)
         case, mark = draw_ahead(viewer, selection, index, towards, id, becomes)
     request.COOKIES[BOX] = "1"
-    context = {"case": case, "mark": mark}
+    verdict = V.REJECT if becomes == S.REJECTED else V.APPROVE
+    context = {"case": case, "mark": mark, "verdict": verdict.value}
     return render(request, CASE, context)
 
 
@@ -88,7 +90,7 @@ def _held(request: DeskRequest) -> Mark | None:
     """What the open page would show next. Words are checked against their schema, which
     has to be read."""
     in_place = request.htmx.boosted and request.htmx.target == "case"
-    words = request.POST.get("verdict") == Decision.Verdict.RESPOND
+    words = request.POST.get("verdict") == V.RESPOND
     if words or not (in_place and request.POST.get(ONWARD)):
         return None
     return Mark.read(request.headers.get(DRAWN, ""))

@@ -62,8 +62,7 @@ const gate = () => {
 gate();
 first("[data-outcome]")?.focus();
 on("htmx:afterSettle", ({ detail: { elt, boosted } }) => {
-  if (elt.id !== "case") return;
-  gate();
+  if (elt.id === "case") gate();
   if (!boosted) return;
   scrollTo(0, 0);
   (elt.querySelector("[data-outcome]") ?? elt).focus();

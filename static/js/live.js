@@ -54,11 +54,10 @@ if (state) listen();
 // A case is opened without a new page: list and stream follow. What is no case is a page
 // of its own; what failed is tried as without script.
 const elsewhere = ({ xhr, requestConfig: { elt } }) => {
-  if (left) settle();
   const there = elt.href ?? (xhr.status < 400 && xhr.responseURL);
   there ? location.assign(there) : elt.submit();
 };
-on("htmx:sendError", ({ detail }) => detail.boosted && elsewhere(detail));
+for (const end of ["sendError", "timeout"]) on(`htmx:${end}`, ({ detail }) => detail.boosted && elsewhere(detail));
 const follow = () => {
   byId("main").dataset.open = "";
   listen();
@@ -76,34 +75,34 @@ const renew = (target, fresh) => {
   });
 };
 const caseOf = (xhr) => new DOMParser().parseFromString(xhr.responseText, "text/html").getElementById("case");
-// The next case is drawn while one answers, and shown while the answer is on its way.
-// Nothing is answered there until that is recorded; if it is not, one comes back.
+// While an answer is on its way nothing can be pressed, and the next case is shown, if
+// drawn while one answered. The former comes back if it is not recorded.
 const DRAWN = "Keyturn-Drawn";
-let next, left;
-const settle = (recorded) => {
-  if (recorded) {
-    left.remove();
-    each(next, "[inert]", (part) => { part.inert = false; });
-  } else byId("case").replaceWith(left);
-  left = null;
-};
+let next;
 on("htmx:configRequest", ({ detail }) => {
   const { elt: { action, onward, verdict, reason, template }, headers } = detail;
   [detail.path] = detail.path.split("#");  // no refresh scrolls to a place in a page
-  const given = onward?.checked && (verdict.value === "approve" || reason?.value || template?.value);
-  const fits = given && !left && action.includes(next?.dataset.after);
-  headers[DRAWN] = fits ? next.dataset.mark : "";
+  const fits = onward?.checked && next?.dataset.verdict === verdict.value && action.includes(next.dataset.after);
+  const given = fits && (verdict.value === "approve" || reason.value.trim() || template?.value);
+  headers[DRAWN] = given ? next.dataset.mark : "";
 });
-on("htmx:beforeSend", ({ detail: { xhr, target, requestConfig: { headers } } }) => {
-  if (!headers[DRAWN]) return;
+on("htmx:beforeSend", ({ detail: { xhr, target, boosted, requestConfig: { verb, headers } } }) => {
+  if (!boosted || verb === "get") return;
+  const { body } = document, shown = headers[DRAWN] && next;
+  body.inert = true;
+  xhr.onreadystatechange = () => {
+    if (xhr.readyState < 4) return;
+    body.inert = false;
+    if (shown) xhr.getResponseHeader(DRAWN) ? shown.after(target) : shown.replaceWith(target);
+  };
+  if (!shown) return;
   active().blur();  // or both cases are laid out
   forget();
-  left = target;
-  left.replaceWith(next);
-  xhr.onreadystatechange = () => { if (xhr.readyState > 3) byId("case").after(target); };
-  htmx.process(next);
-  htmx.trigger(next, "htmx:afterSettle", { boosted: true, requestConfig: {} });
+  next = target.replaceWith(shown);
+  htmx.process(shown);
+  htmx.trigger(shown, "htmx:afterSettle", { boosted, requestConfig: {} });
 });
+on("beforeunload", (event) => document.body.inert && event.preventDefault());
 // What waits for a decision is never exchanged under its reader's eyes.
 const busy = (part) => !("calm" in part.dataset) || (part.contains(active()) && active().value);
 on("htmx:beforeSwap", ({ detail }) => {
@@ -117,10 +116,10 @@ on("htmx:beforeSwap", ({ detail }) => {
   if (late || (leading && !boosted)) return (detail.shouldSwap = false);
   if (target.id !== "case") return;
   if (boosted) {
-    const recorded = xhr.getResponseHeader(DRAWN);
-    if (target === left) settle(recorded);
-    const place = byId("earlier");
-    if (recorded) return Object.assign(detail, { shouldSwap: place, target: place });
+    if (xhr.getResponseHeader(DRAWN)) {
+      target.remove();
+      return (detail.target = byId("earlier"));
+    }
     const arrived = detail.serverResponse.includes(' id="case"');
     Object.assign(detail, { shouldSwap: arrived, isError: false });
     active().blur();

@@ -1,5 +1,4 @@
-// Theme and density: a radio button takes effect at once, and is kept in a cookie that the
-// server prints as the root's attribute.
+// Theme and density take effect at once, and are kept in a cookie that the server prints.
 "use strict";
 const on = addEventListener;
 const byId = (id) => document.getElementById(id);

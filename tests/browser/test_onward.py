@@ -185,7 +185,6 @@ def on_its_way(page: Page, answered: Request, following: Request) -> None:
     """The next is shown; nobody is told that the one before it is recorded."""
     outcome = page.locator("#outcome")
     expect(outcome).to_contain_text(f"{name(answered)}: your answer is on its way")
-    expect(outcome).to_be_focused()
     title = page.locator("#case .crumbs")
     expect(title).to_contain_text(name(following))
 
@@ -197,9 +196,6 @@ def test_the_next_is_shown_while_the_answer_is_on_its_way(visit: Visit) -> None:
     send(page)
     on_its_way(page, asked[1], asked[2])
     assert stage.fresh(asked[1]).state == "pending"
-    page.keyboard.press("Escape")
-    page.keyboard.press("r")  # nothing is answered here yet
-    expect(page.locator("#case .sheet:popover-open")).to_have_count(0)
     with page.expect_response(re.compile(f"{asked[1].id}/decide")) as decided:
         line.let_through(page)
     shows(page, asked[2], left=2)
@@ -248,18 +244,57 @@ def test_an_answer_that_never_arrived_is_sent_without_script(visit: Visit) -> No
     visitor.broken.clear()
 
 
-def test_whoever_goes_elsewhere_meanwhile_stays_there(visit: Visit) -> None:
+def test_nothing_can_be_pressed_while_an_answer_is_on_its_way(visit: Visit) -> None:
+    """Or what is typed for another case would be lost, or taken for keys, when it arrives."""
     stage, asked, visitor = with_the_next_drawn(visit)
     page = visitor.page
     line = Line.of(page)
     send(page)
     on_its_way(page, asked[1], asked[2])
-    page.locator(f"#req-{asked[3].id}").click()
-    expect(page.locator("#case .crumbs")).to_contain_text(name(asked[3]))
+    page.keyboard.type("mjraosec/g")
+    row = page.locator(f"#req-{asked[3].id}").bounding_box()
+    assert row is not None
+    page.mouse.click(row["x"] + 9, row["y"] + 9)
+    expect(page.locator(".sheet:popover-open")).to_have_count(0)
+    expect(page.locator(":focus:not(body)")).to_have_count(0)
     line.let_through(page)
-    shows(page, asked[3], left=2)
-    assert page.locator("#case").count() == 1
-    assert stage.fresh(asked[1]).state != "pending"
+    shows(page, asked[2], left=2)
+    expect(page.locator("#outcome")).to_be_focused()
+    expect(page.locator("#case")).not_to_contain_text("You are on it")
+    assert page.evaluate(STILL_OPEN)
+
+
+def test_leaving_while_an_answer_is_on_its_way_is_asked_about(visit: Visit) -> None:
+    _, asked, visitor = with_the_next_drawn(visit)
+    page = visitor.page
+    line = Line.of(page)
+    page.locator("#sheet-approve textarea").press("x")  # browsers ask who has typed only
+    send(page)
+    on_its_way(page, asked[1], asked[2])
+    with page.expect_event("dialog") as asked_about:
+        page.close(run_before_unload=True)
+    assert asked_about.value.type == "beforeunload"
+    line.let_through(page)
+    shows(page, asked[2], left=2)
+    visitor.broken.clear()
+
+
+@pytest.mark.parametrize("verdict", ["reject", "approve"])
+def test_what_was_shown_once_is_not_shown_again(visit: Visit, verdict: str) -> None:
+    """It was emptied, or has changed: its case is fetched."""
+    stage, asked, visitor = with_the_next_drawn(visit, verdict)
+    page = visitor.page
+    page.locator(f"#sheet-{verdict} textarea").fill("So.")
+    digest = page.locator(f"#sheet-{verdict} [name=digest]")
+    digest.evaluate("part => { part.value = '0'.repeat(64) }")
+    send(page, verdict)
+    expect(page.locator("#case .crumbs")).to_contain_text(name(asked[1]))
+    expect(page.locator("#case [data-outcome]").first).to_be_visible()
+    send(page, verdict)
+    shows(page, asked[2], left=2)
+    expect(page.locator("#case .case__cols")).to_be_visible()
+    page.keyboard.press("r")
+    expect(page.locator("#sheet-reject textarea")).to_be_focused()
 
 
 def test_a_reason_that_is_missing_is_asked_for_where_one_is(visit: Visit) -> None:

@@ -35,7 +35,10 @@ OWN = re.compile(
     r'|<ol class="timeline".*?</ol>',
     re.DOTALL,
 )
-MARKED = re.compile(r' data-mark="(?P<mark>[^"]+)" data-after="(?P<after>[^"]+)"')
+MARKED = re.compile(
+    r' data-mark="(?P<mark>[^"]+)" data-after="(?P<after>[^"]+)"'
+    r' data-verdict="(?P<verdict>[^"]+)"'
+)
 UNDERWAY = re.compile(
     r'<div class="case__notice" id="earlier">.*?</div></div>\s*</div>', re.S
 )
@@ -60,6 +63,7 @@ def draw(
     marked = MARKED.search(text)
     assert marked is not None
     assert marked["after"] == str(request.id)
+    assert marked["verdict"] == ("reject" if "rejected" in becomes else "approve")
     return Held(marked["mark"], text)
 
 
@@ -87,8 +91,7 @@ def put_together(held: Held, response: Any) -> str:
     assert "your answer is on its way" in held.text
     whole, places = UNDERWAY.subn(lambda _: said, MARKED.sub("", held.text))
     assert places == whole.count('id="earlier"') == 1
-    assert whole.count(" inert") == 1
-    return whole.replace(" inert", "")
+    return whole
 
 
 LEADS = {"approve": "approved", "reject": "rejected"}
