@@ -40,9 +40,10 @@ NEXT = """() => {
       watch.disconnect();
       done();
     });
-    watch.observe(main, { childList: true, subtree: true, attributeFilter: ["inert"] });
+    watch.observe(main, { childList: true, subtree: true });
   }).then(painted);
-  const both = [once(() => true), once((now) => !now.querySelector("[inert]"))];
+  const told = (now) => !/on its way/.test(now.querySelector("#outcome")?.textContent);
+  const both = [once(() => true), once(told)];
   const form = document.querySelector("#sheet-approve form");
   form.querySelector("[name=onward]").checked = true;
   form.requestSubmit();

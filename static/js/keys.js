@@ -5,7 +5,7 @@ let going = false;
 // A sheet just closed may keep the focus for a moment.
 const typed = (part) => part.matches?.(TYPING) && part.checkVisibility();
 
-const usable = (part) => part?.matches(":not(:disabled, [inert] *)") && part.checkVisibility();
+const usable = (part) => part && !part.disabled && part.checkVisibility();
 const press = (part) => {
   if (!usable(part)) return false;
   part.matches("input:not([type=checkbox])") ? part.focus() : part.click();
@@ -54,7 +54,7 @@ on("keydown", (event) => {
   }
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   if (typed(event.target) || first(".sheet:popover-open")) return;
-  if ("jk".includes(event.key) && first("a.htmx-request, form.htmx-request")) return later.push(event.key);
+  if ("jk".includes(event.key) && first("a.htmx-request")) return later.push(event.key);
   if (event.key.length === 1 && letter(event.key)) event.preventDefault();
 });
 

@@ -1,5 +1,6 @@
 // Live: told that something changed, the page fetches itself again. Nobody loses place,
 // focus or what they are typing.
+const { dataset } = document.body;
 const state = byId("live-state");
 const POLL = 5000;
 let planned, poll, lostAt, source, flying = 0, missed, leading = 0;
@@ -40,7 +41,7 @@ const lost = () => {
 };
 const listen = () => {
   source?.close();
-  const opened = source = new EventSource(byId("case")?.dataset.live ?? document.body.dataset.live);
+  const opened = source = new EventSource(byId("case")?.dataset.live ?? dataset.live);
   source.addEventListener("open", back);
   source.addEventListener("changed", changed);
   source.addEventListener("error", () => {
@@ -75,7 +76,7 @@ const renew = (target, fresh) => {
   });
 };
 const caseOf = (xhr) => new DOMParser().parseFromString(xhr.responseText, "text/html").getElementById("case");
-// While an answer is on its way nothing can be pressed, and the next case is shown, if
+// While an answer is on its way nothing can be pressed, and the next case is shown if
 // drawn while one answered. The former comes back if it is not recorded.
 const DRAWN = "Keyturn-Drawn";
 let next;
@@ -88,21 +89,24 @@ on("htmx:configRequest", ({ detail }) => {
 });
 on("htmx:beforeSend", ({ detail: { xhr, target, boosted, requestConfig: { verb, headers } } }) => {
   if (!boosted || verb === "get") return;
-  const { body } = document, shown = headers[DRAWN] && next;
-  body.inert = true;
+  const shown = headers[DRAWN] && next;
+  dataset.waits = 1;
   xhr.onreadystatechange = () => {
     if (xhr.readyState < 4) return;
-    body.inert = false;
+    delete dataset.waits;
     if (shown) xhr.getResponseHeader(DRAWN) ? shown.after(target) : shown.replaceWith(target);
   };
   if (!shown) return;
-  active().blur();  // or both cases are laid out
   forget();
   next = target.replaceWith(shown);
   htmx.process(shown);
   htmx.trigger(shown, "htmx:afterSettle", { boosted, requestConfig: {} });
 });
-on("beforeunload", (event) => document.body.inert && event.preventDefault());
+for (const act of ["beforeunload", "mousedown", "click", "keydown"]) on(act, (event) => {
+  if (!dataset.waits) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}, true);
 // What waits for a decision is never exchanged under its reader's eyes.
 const busy = (part) => !("calm" in part.dataset) || (part.contains(active()) && active().value);
 on("htmx:beforeSwap", ({ detail }) => {
@@ -122,7 +126,7 @@ on("htmx:beforeSwap", ({ detail }) => {
     }
     const arrived = detail.serverResponse.includes(' id="case"');
     Object.assign(detail, { shouldSwap: arrived, isError: false });
-    active().blur();
+    active().blur();  // or both cases are laid out
     return arrived || elsewhere(detail);
   }
   if (target.dataset.shown) return;

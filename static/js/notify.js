@@ -24,7 +24,7 @@ const look = async () => {
   const now = answer.ok ? count(new DOMParser().parseFromString(await answer.text(), "text/html")) : known;
   if (now > known) {
     const note = new Notification("Keyturn", { body: `${now} ${now === 1 ? "request waits" : "requests wait"} for you`, tag: KEY });
-    note.onclick = () => window.focus();
+    note.onclick = () => focus();
   }
   known = now;
 };

@@ -19,7 +19,6 @@ const span = (seconds) => {
 };
 const passed = (at) => Math.max(0, Math.floor((now() - at) / 1000));
 const left = (at) => (at > now() ? span(Math.floor((at - now()) / 1000)) : null);
-// A time of another day, or year, says which.
 const same = (at, part) => new Date(at)[part]() === new Date(now())[part]();
 const year = (at) => (same(at, "getFullYear") ? {} : { year: "numeric" });
 const day = (at) => (same(at, "toDateString") ? {} : { day: "numeric", month: "short", ...year(at) });
