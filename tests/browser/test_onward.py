@@ -247,7 +247,7 @@ def test_an_answer_that_never_arrived_is_sent_without_script(visit: Visit) -> No
 
 def test_nothing_can_be_pressed_while_an_answer_is_on_its_way(visit: Visit) -> None:
     """Or what is typed elsewhere is lost, or taken for keys, when it arrives."""
-    stage, asked, visitor = with_the_next_drawn(visit)
+    _, asked, visitor = with_the_next_drawn(visit)
     page = visitor.page
     line = Line.of(page)
     send(page)
@@ -285,7 +285,7 @@ def test_leaving_while_an_answer_is_on_its_way_is_asked_about(visit: Visit) -> N
 @pytest.mark.parametrize("verdict", ["reject", "approve"])
 def test_what_was_shown_once_is_not_shown_again(visit: Visit, verdict: str) -> None:
     """It was emptied, or has changed: its case is fetched."""
-    stage, asked, visitor = with_the_next_drawn(visit, verdict)
+    _, asked, visitor = with_the_next_drawn(visit, verdict)
     page = visitor.page
     page.locator(f"#sheet-{verdict} textarea").fill("So.")
     digest = page.locator(f"#sheet-{verdict} [name=digest]")
