@@ -174,12 +174,12 @@ on("htmx:beforeCleanupElement", ({ target }) => target.replaceChildren());
 on("htmx:afterSwap", ({ detail: { elt, target, boosted } }) => {
   if (elt.id !== target.id) return;  // a count
   if (boosted) return follow();
+  each(elt, FOLDS, (one) => { one.open ||= unfolded.has(one.id); });
   const [one, another] = held ? elt.querySelectorAll(held) : [];
   if (held !== null && (another || !focused(one))) focused(elt);
 });
 on("htmx:afterSettle", ({ detail: { elt } }) => {
   each(elt, SCROLLS, (part) => { if (places.has(part.id)) part.scrollTop = places.get(part.id); });
-  each(elt, FOLDS, (one) => { one.open ||= unfolded.has(one.id); });
   each(elt, TICKS, (box) => { box.checked = ticked.has(box.value); });
   const news = elt.dataset.say ?? elt.querySelector("[data-outcome] h2")?.textContent;
   if (news && news !== told) say(news.trim());

@@ -39,6 +39,7 @@ def test_ticks_outlast_a_refresh_and_lead_to_every_action(visit: Visit) -> None:
     stage.ask(tool="tag", arguments={"tag": "new"})
     expect(boxes).to_have_count(4)
     expect(page.locator("input[name=pick]:checked")).to_have_count(2)
+    expect(page.locator("details .req__link:focus")).to_be_visible()
     page.keyboard.press("b")
     expect(page.locator("h1")).to_have_text("Approve 2 together?")
     expect(page.locator(".exact")).to_have_count(2)
