@@ -1,6 +1,5 @@
 // Shows the API's description. Nothing is sent from here: people decide on their own
 // pages, and keys are not for pasting into browsers.
-"use strict";
 
 const place = document.getElementById("api");
 const nothing = () => () => null;

@@ -39,7 +39,7 @@ let shown = "";
 const gate = () => {
   const end = first("[data-exact-end]"), button = first("[data-gate]");
   if (!end || !button) return;
-  const { dataset } = byId("case"), now = dataset.live + dataset.seen;
+  const { live, seen: at } = byId("case")?.dataset ?? {}, now = live + at;
   if (shown === now) return;
   const word = button.querySelector("span"), seen = first("[data-seen-words]");
   const label = word.textContent, sheet = button.getAttribute("popovertarget");
@@ -62,7 +62,8 @@ const gate = () => {
 gate();
 first("[data-outcome]")?.focus();
 on("htmx:afterSettle", ({ detail: { elt, boosted } }) => {
-  if (elt.id === "case") gate();
+  if (elt.id !== "case") return;
+  gate();
   if (!boosted) return;
   scrollTo(0, 0);
   (elt.querySelector("[data-outcome]") ?? elt).focus();

@@ -98,7 +98,8 @@ on("htmx:beforeSend", ({ detail: { xhr, target, boosted, requestConfig: { verb, 
   };
   if (!shown) return;
   forget();
-  next = target.replaceWith(shown);
+  next = null;
+  target.replaceWith(shown);
   htmx.process(shown);
   htmx.trigger(shown, "htmx:afterSettle", { boosted, requestConfig: {} });
 });

@@ -1,4 +1,4 @@
-// Theme and density take effect at once, and are kept in a cookie that the server prints.
+// Theme and density take effect at once, kept in a cookie that the server prints.
 "use strict";
 const on = addEventListener;
 const byId = (id) => document.getElementById(id);

@@ -14,7 +14,6 @@ from tests.browser.conftest import Visit
 from tests.browser.visitor import Visitor
 
 V = Decision.Verdict
-CUT_OFF = {"htmx:afterRequest", "htmx:sendError"}
 MARK = "globalThis.open = true"
 STILL_OPEN = "() => globalThis.open === true"
 
@@ -157,12 +156,11 @@ class Line:
     @classmethod
     def of(cls, page: Page) -> "Line":
         line = cls()
-        page.route("**/decide*", lambda route: line.held.append(route))
+        page.route("**/decide*", lambda route: line.held.append(route), times=1)
         return line
 
-    def let_through(self, page: Page) -> None:
+    def let_through(self) -> None:
         self.held.pop().continue_()
-        page.unroute("**/decide*")
 
 
 def with_the_next_drawn(
@@ -190,20 +188,29 @@ def on_its_way(page: Page, answered: Request, following: Request) -> None:
     expect(title).to_contain_text(name(following))
 
 
+def held_up(page: Page, answered: Request, following: Request) -> Line:
+    """An approval that is on its way."""
+    line = Line.of(page)
+    send(page)
+    on_its_way(page, answered, following)
+    return line
+
+
 def test_the_next_is_shown_while_the_answer_is_on_its_way(visit: Visit) -> None:
     stage, asked, visitor = with_the_next_drawn(visit)
     page = visitor.page
-    line = Line.of(page)
-    send(page)
-    on_its_way(page, asked[1], asked[2])
+    line = held_up(page, asked[1], asked[2])
     assert stage.fresh(asked[1]).state == "pending"
+    pane = page.locator("#case-scroll")
+    pane.evaluate("part => { part.scrollTop = 200 }")
     with page.expect_response(re.compile(f"{asked[1].id}/decide")) as decided:
-        line.let_through(page)
+        line.let_through()
     shows(page, asked[2], left=2)
     assert 'id="case"' not in decided.value.text()
     outcome = page.locator("#outcome")
     expect(outcome).to_contain_text(f"{name(asked[1])}: approved")
     expect(outcome).to_be_focused()
+    assert pane.evaluate("part => part.scrollTop") > 100  # it was being read
     assert stage.fresh(asked[1]).state != "pending"
     page.keyboard.press("r")
     expect(page.locator("#sheet-reject textarea")).to_be_focused()
@@ -217,31 +224,35 @@ def test_an_answer_that_was_not_recorded_brings_its_case_back(visit: Visit) -> N
     page = visitor.page
     note = page.locator("#sheet-approve textarea")
     note.fill("It is due.")
-    line = Line.of(page)
-    send(page)
-    on_its_way(page, asked[1], asked[2])
+    line = held_up(page, asked[1], asked[2])
     stage.answer(asked[1], stage.reviewer(), verdict=V.REJECT, reason="No.")
-    line.let_through(page)
+    line.let_through()
     expect(page.locator("#case .crumbs")).to_contain_text(name(asked[1]))
     expect(page.locator("#outcome")).to_contain_text("Already")
     assert page.locator("#case").count() == 1
     expect(page).to_have_url(re.compile(f"/queue/{asked[1].id}"))
 
 
-def test_an_answer_that_never_arrived_is_sent_without_script(visit: Visit) -> None:
+@pytest.mark.parametrize("end", ["sendError", "timeout"])
+def test_an_answer_that_never_arrived_is_sent_without_script(
+    visit: Visit, end: str
+) -> None:
     """With every word of it."""
     _, asked, visitor = with_the_next_drawn(visit)
     page = visitor.page
     page.locator("#sheet-approve textarea").fill("It is due.")
-    line = Line.of(page)
-    send(page)
-    on_its_way(page, asked[1], asked[2])
-    line.held.pop().abort()
-    page.unroute("**/decide*")
+    if end == "timeout":
+        page.evaluate("htmx.config.timeout = 2_000")
+    line = held_up(page, asked[1], asked[2])
+    if end == "sendError":
+        line.held.pop().abort()
     shows(page, asked[2], left=2)
     expect(page.locator("#outcome")).to_contain_text("It is due.")
     assert not page.evaluate(STILL_OPEN)
-    assert {said.partition(",")[0] for said in visitor.broken} == CUT_OFF
+    assert {said.partition(",")[0] for said in visitor.broken} == {
+        "htmx:afterRequest",
+        f"htmx:{end}",
+    }
     visitor.broken.clear()
 
 
@@ -249,16 +260,14 @@ def test_nothing_can_be_pressed_while_an_answer_is_on_its_way(visit: Visit) -> N
     """Or what is typed elsewhere is lost, or taken for keys, when it arrives."""
     _, asked, visitor = with_the_next_drawn(visit)
     page = visitor.page
-    line = Line.of(page)
-    send(page)
-    on_its_way(page, asked[1], asked[2])
+    line = held_up(page, asked[1], asked[2])
     page.keyboard.type("mjraosec/g")
     row = page.locator(f"#req-{asked[3].id}").bounding_box()
     assert row is not None
     page.mouse.click(row["x"] + 9, row["y"] + 9)
     expect(page.locator(".sheet:popover-open")).to_have_count(0)
     expect(page.locator("#outcome")).to_be_focused()
-    line.let_through(page)
+    line.let_through()
     shows(page, asked[2], left=2)
     expect(page.locator("#outcome")).to_be_focused()
     expect(page.locator("#case")).not_to_contain_text("You are on it")
@@ -277,9 +286,9 @@ def test_leaving_while_an_answer_is_on_its_way_is_asked_about(visit: Visit) -> N
     with page.expect_event("dialog") as asked_about:
         page.close(run_before_unload=True)
     assert asked_about.value.type == "beforeunload"
-    line.let_through(page)
+    assert visitor.broken.pop() == asked_about.value.message
+    line.let_through()
     shows(page, asked[2], left=2)
-    visitor.broken.clear()
 
 
 @pytest.mark.parametrize("verdict", ["reject", "approve"])
@@ -293,11 +302,18 @@ def test_what_was_shown_once_is_not_shown_again(visit: Visit, verdict: str) -> N
     send(page, verdict)
     expect(page.locator("#case .crumbs")).to_contain_text(name(asked[1]))
     expect(page.locator("#case [data-outcome]").first).to_be_visible()
+    line = Line.of(page)
     send(page, verdict)
+    stays_with(page, asked[1])
+    line.let_through()
     shows(page, asked[2], left=2)
-    expect(page.locator("#case .case__cols")).to_be_visible()
-    page.keyboard.press("r")
-    expect(page.locator("#sheet-reject textarea")).to_be_focused()
+
+
+def stays_with(page: Page, request: Request) -> None:
+    """While the answer is on its way."""
+    expect(page.locator("form.htmx-request")).to_have_count(1)
+    expect(page.locator("#case .crumbs")).to_contain_text(name(request))
+    assert page.locator("#case").count() == 1
 
 
 def test_a_reason_that_is_missing_is_asked_for_where_one_is(visit: Visit) -> None:
@@ -305,10 +321,8 @@ def test_a_reason_that_is_missing_is_asked_for_where_one_is(visit: Visit) -> Non
     page = visitor.page
     line = Line.of(page)
     send(page, "reject")
-    expect(page.locator("form.htmx-request")).to_be_visible()
-    expect(page.locator("#case .crumbs")).to_contain_text(name(asked[1]))
-    assert page.locator("#case").count() == 1
-    line.let_through(page)
+    stays_with(page, asked[1])
+    line.let_through()
     expect(page.locator("#sheet-reject .error").first).to_be_visible()
 
 
